@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from colde_cli.documents import apart
 from colde_cli.documents.document import Document, SectionKind
-from colde_cli.documents.html import reader
 from colde_cli.documents.outside import OutsideKind, PartKind
 from colde_cli.documents.reading import read
 from colde_cli.errors import DocumentError, LimitError, NoTextError, UnsupportedFormatError
@@ -184,7 +184,7 @@ def test_binary_data(tmp_path: Path) -> None:
 
 def test_a_page_that_grows_while_it_is_repaired_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every paragraph reopens every `<b>`: 3,000 times 30,000 elements."""
-    monkeypatch.setattr(reader, "MEMORY", 400 << 20)
+    monkeypatch.setattr(apart, "MEMORY", 400 << 20)
     unclosed = "<p>" + "".join(f"<b id={number}>" for number in range(3000)) + "<p>x" * 30_000
     with pytest.raises(LimitError, match="more memory or time"):
         parse(unclosed)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from word_files import p, write_word
 
-from colde_cli.documents import reading
+from colde_cli.documents import apart, reading
 from colde_cli.documents.reading import read
 from colde_cli.documents.sandbox import end_idle
 from colde_cli.errors import LimitError, NoTextError, UnsupportedFormatError
@@ -58,7 +58,7 @@ def test_refusals_keep_their_class_and_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits are those of POSIX")
 def test_a_file_over_the_limit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_PROCESS_SECONDS", 1)
+    monkeypatch.setattr(apart, "OTHER_SECONDS", 1)
     path = tmp_path / "brackets.md"
     path.write_text("![a](" * 400_000)
     with pytest.raises(LimitError, match=r"brackets\.md: it needs more memory or time"):

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from colde_cli import errors
-from colde_cli.documents.document import Document, FileCopy, document_of
+from colde_cli.documents.apart import PAGE_ENGINE, read_apart
+from colde_cli.documents.document import Document, FileCopy
 from colde_cli.documents.outside import digest_of
-from colde_cli.documents.sandbox import sandboxed, start_reader
+from colde_cli.documents.sandbox import start_reader
 from colde_cli.documents.text import shown_as
 from colde_cli.errors import LimitError, MissingFileError, NoTextError, OptionError, UnsupportedFormatError
 from colde_cli.stages import stage
@@ -36,7 +36,7 @@ _KINDS = {
     ".htm": "html",
     ".tex": "tex",
 }
-_ENGINES = {"pdf": "colde_cli.documents.pdf.pdfium_engine", "html": "colde_cli.documents.html.engine"}
+_ENGINES = {"pdf": "colde_cli.documents.pdf.pdfium_engine", "html": PAGE_ENGINE}
 LOOKED_AT = frozenset(("pdf", "docx", "odt"))
 """Formats with pictures or pages that a comparison may look at again; see `appearance.py`."""
 SUPPORTED_SUFFIXES = frozenset(_KINDS)
@@ -78,11 +78,6 @@ LARGE_TEXT_BYTES = 256 << 10
 """Size of a large file of text: its worst characters take three seconds."""
 LARGE_OFFICE_BYTES = 1 << 20
 """Size of a large Office file, which is compressed."""
-_PROCESS_MEMORY = 1 << 30
-"""Bytes of address space that the reader process may take, in addition to eight times the file."""
-_PROCESS_SECONDS = 30
-"""Processor time for one file; three megabytes of Markdown take six, nine of text two."""
-_PROCESS_WALL_SECONDS = 240.0
 
 
 @stage("reading")
@@ -238,15 +233,15 @@ def _read_open(
         from colde_cli.documents.pdf.read_pdf import read_pdf
 
         document = read_pdf(file, path, name, password, pages)
-    elif kind != "html" and _is_large(kind, size):
-        document = _read_large(kind, file, path, name)
+    elif kind == "html" or size > (LARGE_OFFICE_BYTES if kind in ("docx", "odt") else LARGE_TEXT_BYTES):
+        document = read_apart(kind, file, path, name)
     else:
         document = read_here(kind, file, path, name)
     return replace(document, format=kind, digest=digest)
 
 
 def read_here(kind: str, file: BinaryIO, path: str, name: str) -> Document:
-    """Read an open file of any kind but PDF; only HTML in a process of its own."""
+    """Read an open file of any kind but PDF and HTML in this process."""
     if kind == "docx":
         from colde_cli.documents.office.docx import read_docx
 
@@ -264,10 +259,6 @@ def _reader(kind: str) -> Callable[[bytes, str, str], Document]:
         from colde_cli.documents.markdown import read_markdown
 
         return read_markdown
-    if kind == "html":
-        from colde_cli.documents.html.reader import read_html
-
-        return read_html
     if kind == "tex":
         from colde_cli.documents.tex.reader import read_tex
 
@@ -345,44 +336,3 @@ def _kind_of_text(start: bytes) -> str:
     lines = start.split(b"\n")
     marked = not start.startswith(b"#!") and any(line.startswith((b"# ", b"## ", b"```")) for line in lines)
     return "markdown" if marked else "text"
-
-
-def _is_large(kind: str, size: int) -> bool:
-    """Whether a file is read in a reader process."""
-    return size > (LARGE_OFFICE_BYTES if kind in ("docx", "odt") else LARGE_TEXT_BYTES)
-
-
-def _read_large(kind: str, file: BinaryIO, path: str, name: str) -> Document:
-    """Read a large file of text, Markdown, LaTeX, Word or OpenDocument in a reader process, under limits.
-
-    Small ones are read where they are: they take less time than the start of a process, and their cost grows with
-    their length alone.
-
-    Args:
-        kind: "text", "markdown", "tex", "docx" or "odt".
-        file: open and seekable.
-        path: as the user gave it, for messages.
-        name: replaces a missing title.
-
-    Raises:
-        DocumentError: the reader refuses it.
-        LimitError: it takes more memory or time than allowed.
-    """
-    size = file.seek(0, os.SEEK_END)
-    request = {
-        "format": kind,
-        "source": path,
-        "name": name,
-        "memory": _PROCESS_MEMORY + 8 * size,
-        "seconds": _PROCESS_SECONDS,
-    }
-    with sandboxed("colde_cli.documents.large_engine", file, request, _PROCESS_WALL_SECONDS) as messages:
-        for message in messages:
-            if message["kind"] == "document":
-                return document_of(path, name, message["document"])
-            if message["kind"] == "refused":
-                error: type[errors.DocumentError] = getattr(errors, message["error"])
-                raise error(message["text"])
-    raise LimitError(
-        f"Cannot read {shown_as(path)}: it needs more memory or time than a document may take; split it."
-    )

@@ -1,18 +1,25 @@
-"""Put the text of a page into paragraphs, headings, lists and tables: in the body, and in texts outside it.
-
-It needs nothing but the standard library, as the reader process runs it.
-"""
+"""Put the text of a page into paragraphs, headings, lists and tables: in the body, and in texts outside it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from colde_cli.documents.html.unread import Marks
 from colde_cli.documents.notation import TICKED, UNTICKED, in_letters, in_roman
 from colde_cli.documents.outside import Account, OutsideKind
+
+Marks = Mapping[str, str | None]
+"""The attributes of an element as they are parsed; None is the value of one without."""
+
+
+class Attributes(dict[str, str]):
+    """The attributes of an element; "" is the value of one without, and of those that it does not have."""
+
+    def __missing__(self, _: str) -> str:
+        return ""
+
 
 LAYOUT = "-layout"
 """An attribute that a walk gives to a table that only lays out."""
@@ -40,14 +47,12 @@ Ending = Callable[[], object]
 """What is done at the end of an element."""
 
 
-def level_of(tag: str, marks: Marks) -> int:
+def _level_of(tag: str, marks: Attributes) -> int:
     """Return the level of a heading, 0 for anything else."""
     if len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
         return int(tag[1])
-    if marks.get("role") == "heading":
-        level = marks.get("aria-level") or "2"
-        return int(level) if re.fullmatch("[1-9]", level) else 2
-    return 0
+    level = marks["aria-level"]
+    return 0 if marks["role"] != "heading" else int(level) if re.fullmatch("[1-9]", level) else 2
 
 
 @dataclass(slots=True)
@@ -58,39 +63,34 @@ class _List:
     step: int = 1
     style: str = "decimal"
 
-    def next_mark(self, marks: Marks) -> str:
+    def next_mark(self, marks: Attributes) -> str:
         """The mark of the next item, which may state its number and its style."""
         if self.number is None:
             return "- "
-        number = whole(marks.get("value"), self.number)
+        number = _whole(marks["value"], self.number)
         self.number = number + self.step
-        return f"{_numeral(number, _STYLES.get(marks.get('type') or '', self.style))}. "
+        case, _, system = _STYLES.get(marks["type"], self.style).partition("-")
+        if not system or not 1 <= number <= 3999:
+            return f"{number}. "
+        text = in_roman(number) if system == "roman" else in_letters(number)
+        return f"{text.upper() if case == 'upper' else text}. "
 
 
-def _list_of(tag: str, marks: Marks) -> _List:
-    style = _STYLES.get(marks.get("type") or "1", "decimal") if tag == "ol" else "none"
-    if found := _LIST_STYLE.search(marks.get("style") or ""):
+def _list_of(tag: str, marks: Attributes) -> _List:
+    style = _STYLES.get(marks["type"], "decimal") if tag == "ol" else "none"
+    if found := _LIST_STYLE.search(marks["style"]):
         style = found[1]
     if style == "none":
         return _List(None)
-    return _List(whole(marks.get("start"), 1), -1 if "reversed" in marks else 1, style)
+    return _List(_whole(marks["start"], 1), -1 if "reversed" in marks else 1, style)
 
 
-def _numeral(number: int, style: str) -> str:
-    case, _, system = style.partition("-")
-    if not system or number < 1 or number > 3999:
-        return str(number)
-    text = in_roman(number) if system == "roman" else in_letters(number)
-    return text.upper() if case == "upper" else text
-
-
-def whole(value: str | None, default: int) -> int:
+def _whole(stated: str, default: int) -> int:
     """The whole number that an attribute states."""
-    stated = (value or "").strip()
-    return int(stated) if _WHOLE.fullmatch(stated) else default
+    return int(stated) if _WHOLE.fullmatch(stated.strip()) else default
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Tap:
     """Gathers the text within an element, from the piece `start`; `saved` belongs to paragraphs that have ended."""
 
@@ -265,13 +265,13 @@ class TextFlows:
                 first, _, _ = text.partition("\n")
                 self.account.add_text(OutsideKind.STRUCTURE, place, first[:MOST_ABOUT])
 
-    def start_block(self, tag: str, marks: Marks) -> None:
+    def start_block(self, tag: str, marks: Attributes) -> None:
         """Begin an element that may be a heading, a part of a table, or begin a paragraph."""
         flow = self.flow
         if tag in _CELLS:
             self._start_cell(marks)
             return
-        level = 0 if flow.single or flow.kind or self._heading is None else level_of(tag, marks)
+        level = 0 if flow.single or flow.kind or self._heading is None else _level_of(tag, marks)
         if level:
             self.flush()
             flow.heading = level
@@ -286,7 +286,7 @@ class TextFlows:
             if not flow.heading and not flow.inline:
                 self._start_part(tag, marks)
 
-    def _start_part(self, tag: str, marks: Marks) -> None:
+    def _start_part(self, tag: str, marks: Attributes) -> None:
         flow = self.flow
         if tag in _LISTS:
             flow.lists.append(_list_of(tag, marks))
@@ -319,11 +319,11 @@ class TextFlows:
             self._heading(text, level)
             self.account.add_text(OutsideKind.STRUCTURE, f"level {level}", text[:MOST_ABOUT])
 
-    def _start_cell(self, marks: Marks) -> None:
+    def _start_cell(self, marks: Attributes) -> None:
         if self.flow.heading or self.flow.inline:
             self.flow.pieces.append(" ")
             return
-        across, down = (max(1, whole(marks.get(name), 1)) for name in ("colspan", "rowspan"))
+        across, down = (max(1, _whole(marks[name], 1)) for name in ("colspan", "rowspan"))
         self.at_end(partial(self._end_cell, across, down))
 
     def _end_cell(self, across: int, down: int) -> None:

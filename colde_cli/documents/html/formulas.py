@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from colde_cli.documents.html.unread import Marks
+from colde_cli.documents.html.flow import Marks
 from colde_cli.documents.notation import fraction, lowered
 
 _DEEPEST = 100

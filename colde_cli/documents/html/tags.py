@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Container
 
 from colde_cli.documents.html.elements import ElementReader
-from colde_cli.documents.html.flow import BLOCKS, LAYOUT, TextFlow
-from colde_cli.documents.html.unread import Marks
+from colde_cli.documents.html.flow import BLOCKS, LAYOUT, Marks, TextFlow
 
 _NAME = r"(?P<end>/?)(?P<name>[a-zA-Z][\w:-]*)"
 # An attribute may hold the signs of tags. The bounds keep the time for a tag that does not end short.

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import BinaryIO
 
+from colde_cli.documents.apart import read_apart
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document
 from colde_cli.documents.office.archive import MAX_ELEMENTS, MAX_INNER_BYTES, Package
@@ -118,9 +119,7 @@ def _inner_document(name: str, package: Package, depth: int) -> Document | None:
         if name.lower().endswith(".txt"):
             return read_text(data, name, name)
         if _WEB_PAGE.match(data):
-            from colde_cli.documents.html.reader import read_html
-
-            return read_html(data, name, name)
+            return read_apart("html", io.BytesIO(data), name, name)
     except (DocumentError, OSError):
         return None
     return None
