@@ -11,8 +11,7 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 from colde_cli import errors
-from colde_cli.documents.document import Document, document_header, document_of
-from colde_cli.documents.text import shown_as
+from colde_cli.documents.document import Document, document_header, document_of, shown_as
 from colde_cli.documents.worker import write
 
 PAGE_ENGINE = "colde_cli.documents.html.reader"

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, assemble
+from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, Sections, finished
 from colde_cli.documents.headings.wording import kind_of
 from colde_cli.documents.outside import Account
-from colde_cli.documents.text import parts_of, read_text
+from colde_cli.documents.text import read_text
 from colde_cli.errors import LimitError, NoTextError
 
 MAX_CHARACTERS = 20_000_000
@@ -44,97 +44,77 @@ class DocumentBuilder:
 
     Attributes:
         path: name of the file in messages.
-        kind: of the current section.
         appendix: whether later sections are appendices, except the references.
         account: of what stands beside the text.
     """
 
     path: str
-    kind: SectionKind = SectionKind.FRONT
     appendix: bool = False
     account: Account = field(default_factory=Account)
-    _parts: list[Part] = field(default_factory=list)
-    _heading: str = ""
-    _level: int = 0
-    _paragraphs: list[str] = field(default_factory=list)
-    _notes: list[str] = field(default_factory=list)
+    _sections: Sections = field(default_factory=Sections)
     _everything: list[str] = field(default_factory=list)
     _characters: int = 0
-    _pieces: int = 0
 
     @property
     def headings(self) -> list[tuple[int, str]]:
         """Level and text of the headings so far."""
-        current = [(self._level, self._heading)] if self._heading else []
-        return [(part.level, part.heading) for part in self._parts if part.heading] + current
+        current = self._sections
+        parts = [*current.parts, Part(current.heading, "", current.level)]
+        return [(part.level, part.heading) for part in parts if part.heading]
 
     def add_heading(self, text: str, level: int) -> None:
         """Begin a section; a text too long for a heading (a clause in its style) is a paragraph."""
         words = tidy(text)
-        if not words:
-            return
         if len(words) > _HEADING_LETTERS or len(words.split()) > _HEADING_WORDS:
             self.add_paragraph(words)
-            return
-        self._count(words)
-        self._end_section()
-        self._heading, self._level = words, level
-        kind = kind_of(words, self.kind)
-        self.kind = SectionKind.APPENDIX if self.appendix and kind != SectionKind.REFERENCES else kind
+        elif words:
+            self._count(words)
+            kind = kind_of(words, self._sections.kind)
+            kind = SectionKind.APPENDIX if self.appendix and kind != SectionKind.REFERENCES else kind
+            self._sections.begin(words, level, kind)
 
     def add_paragraph(self, text: str, *, lines: bool = False) -> None:
         """Add a paragraph; `lines` keeps its lines (tables, code)."""
         words = tidy_lines(text) if lines else tidy(text)
         if words:
             self._count(words)
-            self._paragraphs.append(words)
+            self._sections.paragraphs.append(words)
 
     def add_note(self, text: str) -> None:
         """Add a footnote; it is written at the end of its section."""
         words = tidy(text)
         if words:
             self._count(words)
-            self._notes.append(words)
+            self._sections.notes.append(words)
 
     def build(
         self, title: str, name: str, warnings: Sequence[str] = (), notes: Sequence[str] = ()
     ) -> Document:
         """Build the document; if no heading was marked, headings are found as in plain text.
 
-        Args:
-            title: as stated in the source; "" takes the only heading of the highest level, else `name`.
-            name: the file's name.
-            warnings: sentences for the user.
-            notes: sentences on text that was left out on purpose.
+        A missing `title` is the only heading of the highest level, else `name`. Warnings and notes (on text that was
+        left out on purpose) are sentences for the user.
 
         Raises:
             NoTextError: nothing was added.
         """
-        self._end_section()
-        report = ReadReport(warnings=tuple(warnings), accounted=tuple(warnings), notes=tuple(notes))
-        levels = [level for level, _ in self.headings]
-        if not self._pieces:
+        if not self._everything:
             raise NoTextError(f"Cannot read {self.path}: it holds no text.")
+        report = ReadReport(warnings=tuple(warnings), accounted=tuple(warnings), notes=tuple(notes))
+        self._sections.end()
+        levels = [level for level, _ in self.headings]
         if not levels:
             plain = read_text("\n\n".join(self._everything).encode(), self.path, name)
-            return self._accounted(replace(plain, title=tidy(title) or plain.title, report=report))
+            plain = replace(plain, title=tidy(title) or plain.title, report=report)
+            return replace(plain, outside=self.account.all_texts(), parts=self.account.all_parts())
         top = min(levels)
-        parts = [replace(part, level=part.level - top + 1) for part in self._parts]
+        parts = [replace(part, level=part.level - top + 1) for part in self._sections.parts]
         first = next(heading for level, heading in self.headings if level == top)
         stated = tidy(title) or (first if levels.count(top) == 1 else "") or name
-        return self._accounted(assemble(self.path, stated, parts, report))
-
-    def _accounted(self, document: Document) -> Document:
-        return replace(document, outside=self.account.all_texts(), parts=self.account.all_parts())
+        return finished(self.path, stated, parts, report, self.account)
 
     def _count(self, words: str) -> None:
         self._everything.append(words)
         self._characters += len(words)
-        self._pieces += 1
-        if self._characters > MAX_CHARACTERS or self._pieces > MAX_PARAGRAPHS:
+        if self._characters > MAX_CHARACTERS or len(self._everything) > MAX_PARAGRAPHS:
             raise too_much_text(self.path)
-
-    def _end_section(self) -> None:
-        texts = [*self._paragraphs, *self._notes]
-        self._parts.extend(parts_of(self._heading, texts, self._level, self.kind))
-        self._heading, self._level, self._paragraphs, self._notes = "", 0, [], []

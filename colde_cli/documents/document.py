@@ -18,7 +18,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
 
-from colde_cli.documents.outside import OutsideKind, OutsideText, PartKind, UnreadPart
+from colde_cli.documents.outside import Account, OutsideKind, OutsideText, PartKind, UnreadPart
+from colde_cli.errors import NoTextError
 
 PLAIN_WORDS = 2000
 """Text without headings is cut into sections of about this many words, between paragraphs."""
@@ -291,6 +292,45 @@ class Part:
     kind: SectionKind = SectionKind.BODY
 
 
+@dataclass(slots=True)
+class Sections:
+    """Gathers sections in reading order.
+
+    Attributes:
+        kind: of the current section, as are its heading, level, paragraphs and notes; notes follow the paragraphs.
+        parts: the sections that have ended.
+    """
+
+    kind: SectionKind = SectionKind.FRONT
+    parts: list[Part] = field(default_factory=list)
+    heading: str = ""
+    level: int = 0
+    paragraphs: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def begin(self, heading: str, level: int, kind: SectionKind) -> None:
+        """End the current section and begin another."""
+        self.end()
+        self.heading, self.level, self.kind = heading, level, kind
+
+    def end(self) -> None:
+        """End the current section; without a heading, it is cut between paragraphs about every `PLAIN_WORDS` words."""
+        texts = [*self.paragraphs, *self.notes]
+        self.paragraphs, self.notes = [], []
+        heading, level, self.heading, self.level = self.heading, self.level, "", 0
+        if heading:
+            self.parts.append(Part(heading, "\n\n".join(texts), level, self.kind))
+            return
+        lengths = [len(text.split()) for text in texts]
+        kind = SectionKind.BODY if sum(lengths) > PLAIN_WORDS else self.kind
+        first = words = 0
+        for last, length in enumerate(lengths, start=1):
+            words += length
+            if words >= PLAIN_WORDS or last == len(texts):
+                self.parts.append(Part("", "\n\n".join(texts[first:last]), 0, kind))
+                first, words = last, 0
+
+
 def document_text(document: Document) -> str:
     """The text of all sections, with a blank line between them."""
     return "\n\n".join(document.section_text(section) for section in document.sections)
@@ -314,6 +354,23 @@ def assemble(path: str, title: str, parts: Iterable[Part], report: ReadReport | 
         pieces.append(block)
         length = span.end
     return Document(path, title, "\n\n".join(pieces), tuple(sections), (), report or ReadReport())
+
+
+def finished(path: str, title: str, parts: Iterable[Part], report: ReadReport, account: Account) -> Document:
+    """Assemble a document with what stands beside its text.
+
+    Raises:
+        NoTextError: it has no text.
+    """
+    document = assemble(path, title, parts, report)
+    if not document.sections:
+        raise NoTextError(f"Cannot read {shown_as(path)}: it holds no text.")
+    return replace(document, outside=account.all_texts(), parts=account.all_parts())
+
+
+def shown_as(path: str) -> str:
+    """Name a source in messages."""
+    return "standard input" if path == "-" else path
 
 
 def document_header(document: Document, title: str) -> dict[str, Any]:

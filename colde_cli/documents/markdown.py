@@ -23,15 +23,15 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from colde_cli.documents.builder import tidy, tidy_lines
-from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, assemble
+from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, Sections, finished, shown_as
 from colde_cli.documents.headings.wording import kind_of
 from colde_cli.documents.html.elements import ElementReader, address
 from colde_cli.documents.html.flow import MOST_ABOUT, account_columns, place_in_lists
 from colde_cli.documents.html.tags import TagReader, closings
 from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.outside import Account, OutsideKind
-from colde_cli.documents.text import decode, parts_of, shown_as
-from colde_cli.errors import LimitError, NoTextError
+from colde_cli.documents.text import decode
+from colde_cli.errors import LimitError
 
 MAX_NESTING = 100
 """Maximum depth of nested quotations and lists; a list counts twice, once for itself and once for its item."""
@@ -48,12 +48,7 @@ _LISTS = frozenset(("bullet_list", "ordered_list"))
 
 
 def read_markdown(data: bytes, path: str, name: str) -> Document:
-    """Read Markdown; front matter stands outside the text.
-
-    Args:
-        data: of the file.
-        path: as the user gave it, for messages.
-        name: replaces a missing title.
+    """Read Markdown; front matter stands outside the text. `name` replaces a missing title.
 
     Raises:
         NoTextError: it has no text.
@@ -70,23 +65,18 @@ def read_markdown(data: bytes, path: str, name: str) -> Document:
             f"Cannot read {shown_as(path)}: it nests lists or quotations more than {MAX_NESTING // 2} deep;"
             " use fewer levels."
         )
-    sections = _Sections(env["footnotes"])
-    parts = sections.read(tokens)
+    reader = _TokenReader(env["footnotes"])
+    parts = reader.read(tokens)
     headings = [part for part in parts if part.heading]
     if not headings:
-        parts = [Part("", part.text, 0, SectionKind.BODY) for part in parts]
+        parts = [replace(part, kind=SectionKind.BODY) for part in parts]
     top = min((part.level for part in headings), default=0)
     first = next((part.heading for part in headings if part.level == top), "")
     stated = next((found[1].strip().strip("\"'") for line in matter if (found := _TITLE.match(line))), "")
-    account = sections.reader.account
-    _account_for_matter(account, matter, first)
-    _account_for_definitions(account, env, sections.targets)
-    document = assemble(
-        path, stated or first or name, parts, ReadReport(warnings=warnings, accounted=warnings)
-    )
-    if not document.sections:
-        raise NoTextError(f"Cannot read {shown_as(path)}: it holds no text.")
-    return replace(document, outside=account.all_texts(), parts=account.all_parts())
+    _account_for_matter(reader.account, matter, first)
+    _account_for_definitions(reader.account, env, reader.targets)
+    report = ReadReport(warnings=warnings, accounted=warnings)
+    return finished(path, stated or first or name, parts, report, reader.account)
 
 
 def _split_front_matter(lines: list[str]) -> tuple[list[str], list[str]]:
@@ -168,7 +158,7 @@ def _match_footnote(state: StateBlock, line: int) -> re.Match[str] | None:
 
 
 @dataclass(slots=True)
-class _Sections:
+class _TokenReader:
     """Gathers sections from the tokens of the parser.
 
     Attributes:
@@ -178,12 +168,8 @@ class _Sections:
 
     footnotes: set[str]
     targets: set[str] = field(default_factory=set)
-    parts: list[Part] = field(default_factory=list)
-    heading: str = ""
-    level: int = 0
-    kind: SectionKind = SectionKind.FRONT
-    paragraphs: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    account: Account = field(default_factory=Account)
+    sections: Sections = field(default_factory=Sections)
     mark: str = ""  # of list items that have no words yet
     rows: list[list[str]] = field(default_factory=list)
     lists: int = 0  # that are open
@@ -196,7 +182,7 @@ class _Sections:
 
     def __post_init__(self) -> None:
         """Read HTML by the rules of web pages."""
-        self.reader = ElementReader(Account(), self._add_written)
+        self.reader = ElementReader(self.account, self._add_written)
         self.tags = TagReader(self.reader)
 
     def read(self, tokens: Sequence[Token]) -> list[Part]:
@@ -222,10 +208,10 @@ class _Sections:
                 self._add_block(token)
             opening = token
         self.tags.close()
-        self._end_section()
+        self.sections.end()
         for name, words in self.noted:
             self._structure(f"after{self.referred[name]}", words)
-        return self.parts
+        return self.sections.parts
 
     def _add_block(self, token: Token) -> None:
         name = token.type.removesuffix("_open").removesuffix("_close")
@@ -254,12 +240,12 @@ class _Sections:
         self._structure(token.info, first)
 
     def _add_table(self) -> None:
-        rows = [" | ".join(row) for row in self.rows if any(row)]
-        self._add_paragraph("\n".join(rows))
-        for row, written in zip((row for row in self.rows if any(row)), rows, strict=True):
+        rows, self.rows = [row for row in self.rows if any(row)], []
+        written = [" | ".join(row) for row in rows]
+        self._add_paragraph("\n".join(written))
+        for row, line in zip(rows, written, strict=True):
             columns = [str(number) for number, cell in enumerate(row, start=1) if cell]
-            account_columns(self.reader.account, columns, len(row), written)
-        self.rows = []
+            account_columns(self.account, columns, len(row), line)
 
     def _add_inline(self, token: Token, opening: Token | None) -> None:
         """Add words to the heading, item or paragraph opened by the token before them."""
@@ -268,25 +254,19 @@ class _Sections:
         if opening and kind == "heading_open":
             self._structure(f"level {opening.tag[1]}", words)
         if opening and kind == "heading_open" and opening.level == 0:
-            self._end_section()
-            self.heading, self.level = words, int(opening.tag[1])
-            self.kind = kind_of(words, self.kind) if words else self.kind
-        elif kind == "footnote_open":
-            self._add_note(words)
+            before = self.sections.kind
+            self.sections.begin(words, int(opening.tag[1]), kind_of(words, before) if words else before)
+        elif kind == "footnote_open" and self.note in self.referred:
+            self.sections.notes += [words] if words else []
+            self.noted.append((self.note, words))
+        elif kind == "footnote_open":  # nothing refers to it
+            self.account.add_text(OutsideKind.NOTES, words)
         elif kind in ("th_open", "td_open"):
             self.rows[-1].append(words)
         else:
             task = _TASK.match(words) if self.mark else None
             box = f"{UNTICKED if task[1] == ' ' else TICKED} " if task else ""
             self._add_paragraph(box + words[task.end() :] if task else words)
-
-    def _add_note(self, words: str) -> None:
-        """Add a footnote; one that nothing refers to stands outside the text."""
-        if self.note in self.referred:
-            self.notes += [words] if words else []
-            self.noted.append((self.note, words))
-        else:
-            self.reader.account.add_text(OutsideKind.NOTES, words)
 
     def _add_written(self, text: str, lines: bool) -> None:
         self._add_paragraph(tidy_lines(text) if lines else tidy(text))
@@ -297,18 +277,13 @@ class _Sections:
         text, self.mark = (self.mark + words).rstrip(), ""
         flow = self.reader.flow
         if flow.kind is not None:  # HTML around it hides it
-            self.reader.account.add_text(flow.kind, text, flow.about)
+            self.account.add_text(flow.kind, text, flow.about)
             return
-        self.paragraphs.append(text)
+        self.sections.paragraphs.append(text)
         self._structure(place_in_lists(self.lists, self.quotes), text.partition("\n")[0])
 
     def _structure(self, text: str, about: str) -> None:
-        self.reader.account.add_text(OutsideKind.STRUCTURE, text, about[:MOST_ABOUT])
-
-    def _end_section(self) -> None:
-        paragraphs = [*self.paragraphs, *self.notes]
-        self.parts.extend(parts_of(self.heading, paragraphs, self.level, self.kind))
-        self.paragraphs, self.notes = [], []
+        self.account.add_text(OutsideKind.STRUCTURE, text, about[:MOST_ABOUT])
 
     def _words(self, tokens: Sequence[Token]) -> str:
         """Return the words of a paragraph or a heading, with the alternative texts of pictures."""

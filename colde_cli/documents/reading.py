@@ -8,17 +8,15 @@ import stat
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from colde_cli.documents.apart import PAGE_ENGINE, read_apart
-from colde_cli.documents.document import Document, FileCopy
+from colde_cli.documents.document import Document, FileCopy, shown_as
 from colde_cli.documents.outside import digest_of
 from colde_cli.documents.sandbox import start_reader
-from colde_cli.documents.text import shown_as
 from colde_cli.errors import LimitError, MissingFileError, NoTextError, OptionError, UnsupportedFormatError
 from colde_cli.stages import stage
 
@@ -26,15 +24,15 @@ MAX_PDF_BYTES = 512 << 20
 MAX_TEXT_BYTES = 64 << 20
 _MAX_BYTES = {"pdf": MAX_PDF_BYTES, "docx": 256 << 20, "odt": 256 << 20, "tex": 16 << 20}
 _KINDS = {
-    ".pdf": "pdf",
-    ".txt": "text",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".docx": "docx",
-    ".odt": "odt",
-    ".html": "html",
-    ".htm": "html",
-    ".tex": "tex",
+    **{
+        ".pdf": "pdf",
+        ".txt": "text",
+        ".md": "markdown",
+        ".markdown": "markdown",
+        ".docx": "docx",
+        ".odt": "odt",
+    },
+    **{".html": "html", ".htm": "html", ".tex": "tex"},
 }
 _ENGINES = {"pdf": "colde_cli.documents.pdf.pdfium_engine", "html": PAGE_ENGINE}
 LOOKED_AT = frozenset(("pdf", "docx", "odt"))
@@ -110,17 +108,21 @@ def read(
         )
     path = str(source)
     if path == "-" and stream is None:
-        origin = _Origin(path, "standard input", "")
-        with _reported(origin):
-            return _read_copy(stdin or sys.stdin.buffer, origin, password, pages)
-    origin = _Origin(path, Path(source).name, Path(source).suffix.lower())
-    with _reported(origin):
+        name, suffix, stream = "standard input", "", stdin or sys.stdin.buffer
+    else:
+        name, suffix = Path(source).name, Path(source).suffix.lower()
+
+    def read_open(file: BinaryIO) -> Document:
+        return _read_open(file, path, name, suffix, password, pages)
+
+    try:
         if stream is not None:
-            return _read_copy(stream, origin, password, pages)
+            return _read_copy(stream, read_open)
         with _open(Path(source)) as file:
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return _read_open(file, origin, password, pages)
-            return _read_copy(file, origin, password, pages)
+            regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            return read_open(file) if regular else _read_copy(file, read_open)
+    except OSError as error:  # of the disk or the network, after it was opened
+        raise MissingFileError(f"Cannot read {shown_as(path)}: {error.strerror or error}.") from error
 
 
 def start_readers(sources: Iterable[str | Path]) -> None:
@@ -129,35 +131,6 @@ def start_readers(sources: Iterable[str | Path]) -> None:
     for engine, count in engines.items():
         if engine is not None:
             start_reader(engine, count)
-
-
-@dataclass(frozen=True, slots=True)
-class _Origin:
-    """The origin of bytes.
-
-    Attributes:
-        path: as the user gave it.
-        name: replaces a missing title.
-        suffix: in lower case; "" for standard input.
-    """
-
-    path: str
-    name: str
-    suffix: str
-
-    @property
-    def shown(self) -> str:
-        """Its name in messages."""
-        return shown_as(self.path)
-
-
-@contextmanager
-def _reported(origin: _Origin) -> Iterator[None]:
-    """Name the file in disk and network errors that come after it was opened."""
-    try:
-        yield
-    except OSError as error:
-        raise MissingFileError(f"Cannot read {origin.shown}: {error.strerror or error}.") from error
 
 
 def _open(path: Path) -> BinaryIO:
@@ -179,14 +152,12 @@ def _open(path: Path) -> BinaryIO:
         raise MissingFileError(f"Cannot open {path}: {reason}.") from error
 
 
-def _read_copy(
-    stream: BinaryIO, origin: _Origin, password: str | None, pages: tuple[int, int] | None
-) -> Document:
+def _read_copy(stream: BinaryIO, read_open: Callable[[BinaryIO], Document]) -> Document:
     """Read a stream, a pipe or a device; the document keeps the copy if its pictures and pages may be looked at."""
     copy = FileCopy(_spooled(stream))
     try:
         with copy.opened() as file:
-            document = _read_open(file, origin, password, pages)
+            document = read_open(file)
     except BaseException:
         copy.close()
         raise
@@ -209,15 +180,15 @@ def _spooled(stream: BinaryIO) -> BinaryIO:
 
 
 def _read_open(
-    file: BinaryIO, origin: _Origin, password: str | None, pages: tuple[int, int] | None
+    file: BinaryIO, path: str, name: str, suffix: str, password: str | None, pages: tuple[int, int] | None
 ) -> Document:
-    path, name, shown = origin.path, origin.name, origin.shown
+    shown = shown_as(path)
     head = file.read(SNIFFED)
     size = file.seek(0, 2)
     file.seek(0)
     if not head:
         raise NoTextError(f"Cannot read {shown}: it is empty.")
-    kind = kind_of_file(head, origin.suffix, shown)
+    kind = kind_of_file(head, suffix, shown)
     limit = _MAX_BYTES.get(kind, MAX_TEXT_BYTES)
     if size > limit:
         raise LimitError(
@@ -241,7 +212,7 @@ def _read_open(
 
 
 def read_here(kind: str, file: BinaryIO, path: str, name: str) -> Document:
-    """Read an open file of any kind but PDF and HTML in this process."""
+    """Read an open file of any kind but PDF and HTML in this process, and import no other reader."""
     if kind == "docx":
         from colde_cli.documents.office.docx import read_docx
 
@@ -250,22 +221,13 @@ def read_here(kind: str, file: BinaryIO, path: str, name: str) -> Document:
         from colde_cli.documents.office.odt import read_odt
 
         return read_odt(file, path, name)
-    return _reader(kind)(file.read(), path, name)
-
-
-def _reader(kind: str) -> Callable[[bytes, str, str], Document]:
-    """Import the reader of a kind of text, and no other reader."""
     if kind == "markdown":
-        from colde_cli.documents.markdown import read_markdown
-
-        return read_markdown
-    if kind == "tex":
-        from colde_cli.documents.tex.reader import read_tex
-
-        return read_tex
-    from colde_cli.documents.text import read_text
-
-    return read_text
+        from colde_cli.documents.markdown import read_markdown as read_kind
+    elif kind == "tex":
+        from colde_cli.documents.tex.reader import read_tex as read_kind
+    else:
+        from colde_cli.documents.text import read_text as read_kind
+    return read_kind(file.read(), path, name)
 
 
 def kind_of_file(head: bytes, suffix: str, shown: str) -> str:

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from colde_cli.documents.document import PLAIN_WORDS, Document, Part, ReadReport, SectionKind, assemble
+from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, Sections, finished, shown_as
 from colde_cli.documents.headings.wording import in_capitals, is_known, kind_of, longest_chain, parse_number
 from colde_cli.documents.outside import Account, OutsideKind
 from colde_cli.documents.pdf.prose import Hyphens, JoinedLines
-from colde_cli.errors import NoTextError, UnsupportedFormatError
+from colde_cli.errors import UnsupportedFormatError
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -50,11 +50,6 @@ _TABLE = re.compile(r"\S {3,}\S|\||^\s*[+=-]{5,}")
 _LIST_ITEM = re.compile(r"\s*([-*+•]|\(?\w{1,3}[.)])\s+\S")
 _HEADING_WORDS = 12
 _HEADING_LETTERS = 90
-
-
-def shown_as(path: str) -> str:
-    """Name a source in messages."""
-    return "standard input" if path == "-" else path
 
 
 def decode(data: bytes, path: str) -> tuple[str, tuple[str, ...]]:
@@ -117,17 +112,9 @@ def read_text(data: bytes, path: str, name: str) -> Document:
     hyphens = Hyphens(line for block in blocks for line in block.lines)
     marked = _mark_headings(blocks)
     title = next((block.lines[0].strip() for block in marked[:3] if _is_title(block)), name)
-    parts = list(_parts(marked, hyphens))
+    parts = _parts(marked, hyphens)
     report = ReadReport(warnings=warnings, accounted=warnings, divided_words=tuple(sorted(hyphens.divided)))
-    document = _document(path, title, parts, report)
-    return replace(document, outside=account.all_texts(), parts=account.all_parts())
-
-
-def _document(path: str, title: str, parts: Sequence[Part], report: ReadReport) -> Document:
-    document = assemble(path, title, parts, report)
-    if not document.sections:
-        raise NoTextError(f"Cannot read {shown_as(path)}: it holds no text.")
-    return document
+    return finished(path, title, parts, report, account)
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,39 +331,17 @@ def _is_title(block: _Block) -> bool:
     return shaped and parse_number(block.first) is None and not is_known(block.first)
 
 
-def _parts(blocks: Sequence[_Block], hyphens: Hyphens) -> Iterator[Part]:
+def _parts(blocks: Sequence[_Block], hyphens: Hyphens) -> list[Part]:
     """Cut blocks into sections at their headings."""
-    has_headings = any(block.level for block in blocks)
-    kind = SectionKind.FRONT if has_headings else SectionKind.BODY
-    heading, level = "", 0
-    paragraphs: list[str] = []
+    sections = Sections(SectionKind.FRONT if any(block.level for block in blocks) else SectionKind.BODY)
     for block in blocks:
         if block.level:
-            yield from parts_of(heading, paragraphs, level, kind)
-            heading, level, paragraphs = " ".join(block.first.split()), block.level, []
-            kind = kind_of(heading, kind)
+            heading = " ".join(block.first.split())
+            sections.begin(heading, block.level, kind_of(heading, sections.kind))
         else:
-            paragraphs.extend(_paragraphs(block, hyphens))
-    yield from parts_of(heading, paragraphs, level, kind)
-
-
-def parts_of(heading: str, paragraphs: Sequence[str], level: int, kind: SectionKind) -> Iterator[Part]:
-    """Make one part of a section; without a heading, parts of about `PLAIN_WORDS` words, cut between paragraphs."""
-    if heading:
-        yield Part(heading, "\n\n".join(paragraphs), level, kind)
-        return
-    total = sum(len(paragraph.split()) for paragraph in paragraphs)
-    kind = SectionKind.BODY if total > PLAIN_WORDS else kind
-    gathered: list[str] = []
-    words = 0
-    for paragraph in paragraphs:
-        gathered.append(paragraph)
-        words += len(paragraph.split())
-        if words >= PLAIN_WORDS:
-            yield Part("", "\n\n".join(gathered), 0, kind)
-            gathered, words = [], 0
-    if gathered:
-        yield Part("", "\n\n".join(gathered), 0, kind)
+            sections.paragraphs.extend(_paragraphs(block, hyphens))
+    sections.end()
+    return sections.parts
 
 
 def _paragraphs(block: _Block, hyphens: Hyphens) -> Iterator[str]:

@@ -9,10 +9,10 @@ from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from colde_cli.documents.document import shown_as
 from colde_cli.documents.pdf.marking import Entry, write_marked
 from colde_cli.documents.pdf.places import Quad
 from colde_cli.documents.reading import SNIFFED, kind_of_file
-from colde_cli.documents.text import shown_as
 from colde_cli.errors import CorruptFileError, DocumentError, OptionError
 from colde_cli.files import atomic_file
 from colde_cli.similarity.matching import in_order

@@ -16,11 +16,11 @@ from selectolax.lexbor import LexborHTMLParser
 
 from colde_cli.documents.apart import answer_with
 from colde_cli.documents.builder import DocumentBuilder, tidy
-from colde_cli.documents.document import Document
+from colde_cli.documents.document import Document, shown_as
 from colde_cli.documents.html.elements import CONTENT, ElementReader, is_hidden
 from colde_cli.documents.html.flow import LAYOUT, Marks
 from colde_cli.documents.outside import Account, OutsideKind
-from colde_cli.documents.text import decode, shown_as
+from colde_cli.documents.text import decode
 from colde_cli.documents.worker import Request
 
 Node = Any  # an element or a piece of text of selectolax

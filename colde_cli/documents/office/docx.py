@@ -10,12 +10,12 @@ from typing import BinaryIO
 
 from colde_cli.documents.apart import read_apart
 from colde_cli.documents.builder import DocumentBuilder
-from colde_cli.documents.document import Document
+from colde_cli.documents.document import Document, shown_as
 from colde_cli.documents.office.archive import MAX_ELEMENTS, MAX_INNER_BYTES, Package
 from colde_cli.documents.office.word_body import WordBody
 from colde_cli.documents.office.word_styles import Numbering, WordStyles, switched_on
 from colde_cli.documents.outside import Account, OutsideKind, PartKind
-from colde_cli.documents.text import read_text, shown_as
+from colde_cli.documents.text import read_text
 from colde_cli.errors import DocumentError
 
 _PAGES = {"first": "first page", "even": "even pages"}

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from colde_cli.documents.builder import DocumentBuilder
-from colde_cli.documents.document import Document
+from colde_cli.documents.document import Document, shown_as
 from colde_cli.documents.office.archive import MAX_ELEMENTS, Archive, Attributes, ZipFormat
 from colde_cli.documents.office.body import Element
 from colde_cli.documents.office.odt_body import OdtBody
 from colde_cli.documents.office.odt_parts import OdtParts, OdtStyles
 from colde_cli.documents.outside import Account, OutsideKind, PartKind
-from colde_cli.documents.text import shown_as
 
 _OASIS = {"drawing": "draw", "svg-compatible": "svg"} | {
     name: name for name in "office text table style dr3d form script meta manifest".split()

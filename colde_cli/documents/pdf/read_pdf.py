@@ -22,6 +22,7 @@ from colde_cli.documents.document import (
     SectionKind,
     Span,
     pages_of,
+    shown_as,
 )
 from colde_cli.documents.headings.choose import Heading
 from colde_cli.documents.headings.evidence import Scene, survey
@@ -33,7 +34,6 @@ from colde_cli.documents.pdf.contents import leave_out_contents
 from colde_cli.documents.pdf.lines import Bookmark, Line, PdfPage, decode_page
 from colde_cli.documents.pdf.prose import Geometry, Hyphens, ProseWriter, paragraphs
 from colde_cli.documents.sandbox import sandboxed
-from colde_cli.documents.text import shown_as
 from colde_cli.errors import (
     CorruptFileError,
     DocumentError,

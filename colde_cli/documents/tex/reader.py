@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from colde_cli.documents.builder import DocumentBuilder
-from colde_cli.documents.document import Document
+from colde_cli.documents.document import Document, shown_as
 from colde_cli.documents.notation import lowered, raised
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 from colde_cli.documents.tex import commands as tex
@@ -25,7 +25,7 @@ from colde_cli.documents.tex.source import (
     prepare,
     restore,
 )
-from colde_cli.documents.text import decode, shown_as
+from colde_cli.documents.text import decode
 
 _MOST_INPUTS = 1000
 _LET = re.compile(r"\s*+\\([A-Za-z@]++)\s*+=?+\s*+(\\[A-Za-z@]+|.)")
