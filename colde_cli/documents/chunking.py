@@ -60,13 +60,12 @@ def special_token(tokenizer: TextTokenizer, token: str) -> int:
     Raises:
         ModelError: the vocabulary has neither name.
     """
-    found = tokenizer.token_to_id(token)
-    if found is None:
-        found = tokenizer.token_to_id(_OTHER_NAMES[token])
-    if found is None:
-        place = getattr(tokenizer, "path", "The model's tokenizer.json")
-        raise ModelError(f"{place} has no {token} token; fetch or train the model again.")
-    return found
+    for name in (token, _OTHER_NAMES[token]):
+        number = tokenizer.token_to_id(name)
+        if number is not None:
+            return number
+    place = getattr(tokenizer, "path", "The model's tokenizer.json")
+    raise ModelError(f"{place} has no {token} token; fetch or train the model again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,27 +89,27 @@ class Chunker:
 
     def first_chunk(self, text: str) -> Chunk | None:
         """Cut the first chunk of a text without a document; None if the text has no token."""
-        encoding = self.tokenizer.encode(text, add_special_tokens=False)
-        ids, offsets = encoding.ids, encoding.offsets
-        end = cut_points(text, offsets, self.chunk_tokens - 2)[:2][-1]
-        if not end:
-            return None
-        cls_id, sep_id = special_token(self.tokenizer, "[CLS]"), special_token(self.tokenizer, "[SEP]")
-        return Chunk(0, 0, 0, Span(offsets[0][0], offsets[end - 1][1]), (cls_id, *ids[:end], sep_id))
+        offsets, cuts, ids = self._cut(text)
+        return Chunk(0, 0, 0, Span(offsets[0][0], offsets[cuts[1] - 1][1]), ids[0]) if ids else None
 
-    def _chunk_section(self, document: Document, section: Section, first_index: int) -> list[Chunk]:
-        text = document.section_text(section)
+    def _cut(self, text: str) -> tuple[list[tuple[int, int]], list[int], list[tuple[int, ...]]]:
+        """The offsets of the tokens, those at which chunks begin, and the ids of each chunk."""
         encoding = self.tokenizer.encode(text, add_special_tokens=False)
-        ids, offsets = encoding.ids, encoding.offsets
-        cls_id, sep_id = special_token(self.tokenizer, "[CLS]"), special_token(self.tokenizer, "[SEP]")
-        cuts = cut_points(text, offsets, self.chunk_tokens - 2)
+        cuts = cut_points(text, encoding.offsets, self.chunk_tokens - 2)
+        first, last = special_token(self.tokenizer, "[CLS]"), special_token(self.tokenizer, "[SEP]")
+        return (
+            encoding.offsets,
+            cuts,
+            [(first, *encoding.ids[start:end], last) for start, end in pairwise(cuts)],
+        )
+
+    def _chunk_section(self, document: Document, section: Section, first_index: int) -> Iterator[Chunk]:
+        text = document.section_text(section)
+        offsets, cuts, all_ids = self._cut(text)
         spans = _whole_spans(text, [offsets[begin][0] for begin in cuts[:-1]], section.span.start)
-        chunks = []
-        for position, ((begin, end), span) in enumerate(zip(pairwise(cuts), spans, strict=True)):
+        for position, (ids, span) in enumerate(zip(all_ids, spans, strict=True)):
             pages = document.pages_of(span)
-            whole = (cls_id, *ids[begin:end], sep_id)
-            chunks.append(Chunk(first_index + position, section.index, position, span, whole, pages))
-        return chunks
+            yield Chunk(first_index + position, section.index, position, span, ids, pages)
 
 
 def _whole_spans(text: str, starts: Sequence[int], offset: int) -> Iterator[Span]:
@@ -138,15 +137,9 @@ def sections_with_text(document: Document) -> Iterator[Section]:
 
 
 def cut_points(text: str, offsets: list[tuple[int, int]], capacity: int) -> list[int]:
-    """Find the token indices at which chunks begin, with the number of tokens as the last entry.
+    """Find the tokens at which chunks of at most `capacity` tokens begin: `[0, c1, ..., n]`; `[0]` without tokens.
 
-    Args:
-        text: the text that was tokenized.
-        offsets: start and end of each token in `text`.
-        capacity: the most tokens of a chunk, special tokens not counted.
-
-    Returns:
-        `[0, c1, ..., n]`, ascending; `[0]` if there are no tokens.
+    `offsets` are the start and end of each token in `text`; special tokens are not counted.
     """
     sentences = sentence_tokens(text, offsets) if len(offsets) > capacity else []
     return cut_at(len(offsets), sentences, lambda token: begins_word(offsets, token), capacity)
@@ -166,40 +159,28 @@ def begins_word(offsets: list[tuple[int, int]], token: int) -> bool:
 def cut_at(
     count: int, sentences: Sequence[int], starts_word: Callable[[int], bool], capacity: int
 ) -> list[int]:
-    """Cut `count` tokens as `cut_points` does.
-
-    Args:
-        count: number of tokens.
-        sentences: the tokens that begin a sentence, ascending.
-        starts_word: whether a token begins a word.
-        capacity: the most tokens a chunk may hold, specials not counted.
-    """
+    """Cut `count` tokens as `cut_points` does, given the tokens that begin a sentence, ascending, or a word."""
     if count == 0:
         return [0]
     cuts = [0]
     while count - cuts[-1] > capacity:
-        cuts.append(_next_cut(starts_word, sentences, cuts[-1], cuts[-1] + capacity, _MIN_FILL))
+        cuts.append(_next_cut(starts_word, sentences, cuts[-1], cuts[-1] + capacity))
     cuts.append(count)
     if len(cuts) > 2 and cuts[-1] - cuts[-2] < _MIN_TAIL * capacity:
         start, middle = cuts[-3], cuts[-3] + (count - cuts[-3] + 1) // 2
-        cuts[-2] = _next_cut(starts_word, sentences, start, middle, _MIN_FILL)
+        cuts[-2] = _next_cut(starts_word, sentences, start, middle)
         if count - cuts[-2] > capacity:
             cuts[-2] = middle
     return cuts
 
 
-def _next_cut(
-    starts_word: Callable[[int], bool], sentences: Sequence[int], start: int, limit: int, fill: float
-) -> int:
+def _next_cut(starts_word: Callable[[int], bool], sentences: Sequence[int], start: int, limit: int) -> int:
     """Find the best place in (start, limit] to end a chunk: the end of a sentence, else of a word, else `limit`."""
-    floor = start + fill * (limit - start)
+    floor = start + _MIN_FILL * (limit - start)
     place = bisect_left(sentences, limit + 1) - 1
     if place >= 0 and sentences[place] >= floor:
         return sentences[place]
-    for cut in range(limit, int(floor), -1):
-        if starts_word(cut):
-            return cut
-    return limit
+    return next((cut for cut in range(limit, int(floor), -1) if starts_word(cut)), limit)
 
 
 # Short forms after which a full stop rarely ends a sentence, in papers, patents and legal prose.

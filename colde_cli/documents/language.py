@@ -66,18 +66,10 @@ def foreign_language(text: str) -> str | None:
     letters = sum(map(len, words))
     if letters < _MIN_LETTERS:
         return None
-    return _by_script(sample, letters) or _by_words(words)
-
-
-def _by_script(sample: str, letters: int) -> str | None:
     for language, script in _SCRIPTS.items() if not sample.isascii() else ():
         least = _KANA_SHARE if language == "Japanese" else _SCRIPT_SHARE
         if len(script.findall(sample)) > least * letters:
             return language
-    return None
-
-
-def _by_words(words: list[str]) -> str | None:
     counts = Counter(words)
     found = {language: sum(counts[word] for word in known) for language, known in _WORDS.items()}
     best = max(found, key=lambda language: found[language])
@@ -86,12 +78,7 @@ def _by_words(words: list[str]) -> str | None:
 
 
 def with_language_warning(document: Document, chunk: Callable[[Document], Sequence[Chunk]]) -> Document:
-    """Add a warning if a document is not in English and the model cuts its words into many pieces.
-
-    Args:
-        document: whose language is in question.
-        chunk: cuts a document into the tokens of the model.
-    """
+    """Add a warning if a document is not in English and `chunk`, of the model, cuts its words into many pieces."""
     language = foreign_language(document.text)
     if language is None:
         return document

@@ -197,18 +197,9 @@ def digest_of(data: bytes | Iterable[bytes]) -> str:
 
 _PAGED = frozenset((OutsideKind.HEADERS, OutsideKind.FOOTERS))
 _OFFICE = frozenset(OutsideKind) | frozenset(PartKind) - {PartKind.FORMS, PartKind.APPEARANCE}
-_SOURCE: frozenset[Kind] = frozenset(
-    (
-        *(
-            OutsideKind.COMMENTS,
-            OutsideKind.DELETED,
-            OutsideKind.ALTERNATIVES,
-            OutsideKind.HIDDEN,
-            OutsideKind.LINKS,
-        ),
-        *(OutsideKind.METADATA, OutsideKind.CODE, OutsideKind.STRUCTURE, OutsideKind.NOTES),
-        *(PartKind.PICTURES, PartKind.DRAWINGS, PartKind.EMBEDDED, PartKind.FORMULAS),
-    )
+_SOURCE = kinds_of(
+    "comments deleted-text alternative-texts hidden-text links metadata code structure notes pictures drawings"
+    " embedded-files formulas".split()
 )
 _WEB = frozenset((*OutsideKind, *PartKind)) - {PartKind.FORMS, PartKind.APPEARANCE, OutsideKind.NOTES}
 HELD: dict[str, frozenset[Kind]] = {

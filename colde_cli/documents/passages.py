@@ -14,7 +14,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise, takewhile
 from zlib import crc32
 
@@ -101,23 +101,19 @@ class Seams:
 
 
 def passages(document: Document, seams: Seams = Seams()) -> tuple[Passage, ...]:
-    """Cut a document into passages, in reading order.
+    """Cut a document into passages, in reading order, at `seams` at any length.
 
     A passage lies within one section. Passages never overlap and cover every body except blanks, but no headings
     other than those of `seams`.
-
-    Args:
-        document: to cut.
-        seams: further sentences at which to cut, at any length.
     """
-    found: list[Passage] = []
+    cut: list[Passage] = []
     for section in document.sections:
         spans = _spans(document.text, Span(section.body_start, section.span.end), seams)
         if section.index in seams.headings.sections:
             spans = chain([stripped(document.text, section.span.start, section.body_start)], spans)
         for span in spans:
-            found.append(Passage(len(found), section.index, span, document.pages_of(span)))
-    return tuple(found)
+            cut.append(Passage(len(cut), section.index, span, document.pages_of(span)))
+    return tuple(cut)
 
 
 def passages_of_both(
@@ -125,22 +121,17 @@ def passages_of_both(
 ) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
     """Cut each of two documents where the other is cut, so that different paragraph breaks make no difference.
 
-    A heading of one that is running text in the other is a passage of both.
-
-    Args:
-        a: the first document.
-        b: the second.
-        normal: brings sentences that count as the same into one form.
+    A heading of one that is running text in the other is a passage of both. `normal` brings sentences that count as
+    the same into one form.
     """
-    apart = (a, passages(a)), (b, passages(b))
-    texts = [
-        document.text[passage.span.start : passage.span.end] for document, cut in apart for passage in cut
+    sentences = [
+        _sentences(document.text[passage.span.start : passage.span.end], normal)
+        for document in (a, b)
+        for passage in passages(document)
     ]
-    sentences = [_sentences(text, normal) for text in texts]
-    first, last = ({found[end] for found in sentences} for end in (0, -1))
-    seams = Seams(frozenset(first), frozenset(last), normal)
+    first, last = (frozenset(some[end] for some in sentences) for end in (0, -1))
     of_a, of_b = headings_in_text(a, b)
-    return passages(a, replace(seams, headings=of_a)), passages(b, replace(seams, headings=of_b))
+    return passages(a, Seams(first, last, normal, of_a)), passages(b, Seams(first, last, normal, of_b))
 
 
 def whole_pages(found: Sequence[Passage]) -> tuple[int, int] | None:
@@ -267,29 +258,25 @@ def headings_in_text(a: Document, b: Document) -> tuple[HeadingsInText, Headings
 
 def _search(one: Document, other: Document, own: HeadingsInText, others: HeadingsInText) -> None:
     """Search the text of the other document for the headings that it does not have as headings."""
-    missing = list(_missing(one, other))
-    opens = {letters[:1] for _, letters in missing}
-    openings = sorted(_openings(other, opens), key=lambda opening: opening.letters)
-    for section, letters in missing:
-        found = _find(one, section, letters, openings)
-        if found is None:
-            continue
-        own.sections.add(section.index)
-        if found.section is not None:
-            others.sections.add(found.section)
-        if len(letters) < found.letters_inside:
-            others.cuts.append(_after_heading(other.text, found.places[len(letters) - 1], section.heading))
-
-
-def _missing(one: Document, other: Document) -> Iterator[tuple[Section, str]]:
-    """Yield the sections whose headings are no headings of the other document, and the letters of these."""
     free = Counter(_letters(section.heading) for section in other.sections)
+    missing: list[tuple[Section, str]] = []
     for section in one.sections:
         letters = _letters(section.heading)
         if free[letters]:
             free[letters] -= 1
         elif letters:
-            yield section, letters
+            missing.append((section, letters))
+    opens = {letters[:1] for _, letters in missing}
+    openings = sorted(_openings(other, opens), key=lambda opening: opening.letters)
+    for section, letters in missing:
+        opening = _find(one, section, letters, openings)
+        if opening is None:
+            continue
+        own.sections.add(section.index)
+        if opening.section is not None:
+            others.sections.add(opening.section)
+        if len(letters) < opening.letters_inside:
+            others.cuts.append(_after_heading(other.text, opening.places[len(letters) - 1], section.heading))
 
 
 def _letters(heading: str) -> str:

@@ -25,17 +25,11 @@ def one_or_more(given: Item | Iterable[Item]) -> tuple[Item, ...]:
 
 
 def select(document: Document, skip: str | Iterable[str] = (), only: str | Iterable[str] = ()) -> Document:
-    """Select sections by pattern; the text stays whole.
+    """Leave out the sections that `skip` names, and all but those that `only` names; the text stays whole.
 
-    Args:
-        document: to take sections from.
-        skip: patterns of sections to leave out, or one.
-        only: patterns of sections to keep, or one; empty keeps all. A pattern is a regular expression searched in the
-            heading, or the name of a kind ("references", "abstract", "appendix", "front"), case ignored.
-
-    Returns:
-        A document with its sections numbered anew; its report names the skipped sections, and the patterns that no
-        section matches.
+    A pattern is a regular expression searched in the heading, or the name of a kind ("references", "abstract",
+    "appendix", "front"), case ignored. The result has its sections numbered anew; its report names the skipped
+    sections, and the patterns that no section matches.
 
     Raises:
         OptionError: a pattern is no regular expression, or no section is left.
@@ -43,10 +37,7 @@ def select(document: Document, skip: str | Iterable[str] = (), only: str | Itera
     skip, only = one_or_more(skip), one_or_more(only)
     if not skip and not only:
         return document
-    leave, keep = (
-        [section_pattern(pattern) for pattern in skip],
-        [section_pattern(pattern) for pattern in only],
-    )
+    leave, keep = [*map(section_pattern, skip)], [*map(section_pattern, only)]
     kept: list[Section] = []
     skipped: list[str] = []
     for section in document.sections:
@@ -112,17 +103,10 @@ def is_section(pattern: re.Pattern[str], kind: str, heading: str) -> bool:
 
 
 def remove_spans(document: Document, spans: Sequence[Span], sections: Collection[int] = ()) -> Document:
-    """Remove spans of text; all offsets of the result refer to the remaining text.
+    """Remove spans of bodies, and some sections whole; all offsets of the result refer to the remaining text.
 
-    A paragraph ends where a span was removed, so that the words before and after it never read as one sentence.
-
-    Args:
-        document: to take text from.
-        spans: characters of bodies, ascending, without overlaps, none reaching into a heading.
-        sections: indices of sections to remove whole, heading and body.
-
-    Returns:
-        A document with its sections numbered anew. A section without remaining text is removed as well.
+    The spans ascend and do not overlap. A paragraph ends where one was removed, so that the words before and after it
+    never read as one sentence. Sections are numbered anew; one without remaining text is removed as well.
     """
     ends = [span.end for span in spans]
     layout = _Layout(document.text)
