@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
+from colde_cli import errors
 from colde_cli.documents.apart import PAGE_ENGINE, read_apart
 from colde_cli.documents.document import Document, FileCopy, shown_as
 from colde_cli.documents.outside import digest_of
