@@ -40,7 +40,7 @@ def test_plan(
     [
         ("cuda", "auto", NONE, DeviceError, "no NVIDIA driver"),
         ("cuda:3", "auto", TWO, DeviceError, "cuda:1"),
-        ("cuda", "int8", ONE, OptionError, "--precision fp16"),
+        ("cuda", "int8", ONE, OptionError, "precision fp16"),
         ("gpu", "auto", ONE, OptionError, "auto, cpu, cuda"),
         ("cpu", "half", NONE, OptionError, "no precision"),
         ("cpu", "fp32", NONE, ModelError, "colde export"),

@@ -24,7 +24,7 @@ CHECKSUMS = "SHA256SUMS"
 
 _MAX_BYTES = 1 << 20
 _LINE = re.compile(r"(?P<escaped>\\?)(?P<digest>[0-9a-f]{64}) [ *](?P<name>.+)", re.DOTALL)
-_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
+_ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -74,7 +74,12 @@ def record_checksums(folder: Path, changed: Iterable[str] | None = None) -> None
         if (folder / name).is_file():
             sums[name] = _digest(folder / name)
     with atomic_file(file) as staged:
-        staged.write_bytes("".join(map(_line, sorted(sums.items()))).encode(errors="surrogateescape"))
+        lines = []
+        for name, digest in sorted(sums.items()):
+            # As `sha256sum` writes it: names with a line break or a backslash are escaped.
+            escaped = name.translate(_ESCAPES)
+            lines.append(f"{'' if escaped == name else chr(92)}{digest}  {escaped}\n")
+        staged.write_bytes("".join(lines).encode(errors="surrogateescape"))
 
 
 def check_folder(folder: Path) -> FolderCheck:
@@ -92,17 +97,15 @@ def check_folder(folder: Path) -> FolderCheck:
         sums = _read(file)
         digest = _digest(file)
         present = {name for name in sums if os.path.lexists(folder / name)}
-        altered = sorted(name for name in present if _altered(folder / name, sums[name]))
+        # A pipe or a folder in the place of a file is never opened.
+        altered = sorted(
+            name for name in present if not (folder / name).is_file() or _digest(folder / name) != sums[name]
+        )
         added = sorted(set(_names(folder)) - set(sums))
     except OSError as error:
         raise ModelError(f"{error.filename or folder} cannot be read: {error.strerror or error}.") from error
     missing = sorted(set(sums) - present)
     return FolderCheck(folder, len(sums), digest, tuple(altered), tuple(missing), tuple(added))
-
-
-def _altered(path: Path, digest: str) -> bool:
-    """Whether a file has another content; a pipe or a folder in its place is never opened."""
-    return not path.is_file() or _digest(path) != digest
 
 
 def _digest(path: Path) -> str:
@@ -112,23 +115,16 @@ def _digest(path: Path) -> str:
 
 def _names(folder: Path) -> Iterator[str]:
     """Paths of the files in a folder and below, but for hidden ones; links to folders are named, not followed."""
-    for place, folders, files in os.walk(folder, onerror=_raise):
+
+    def raise_it(error: OSError) -> None:
+        raise error
+
+    for place, folders, files in os.walk(folder, onerror=raise_it):
         folders[:] = [name for name in folders if not name.startswith(".")]
         links = [name for name in folders if Path(place, name).is_symlink()]
         for name in (*files, *links):
             if not name.startswith(".") and Path(place, name) != folder / CHECKSUMS:
                 yield Path(place, name).relative_to(folder).as_posix()
-
-
-def _raise(error: OSError) -> None:
-    raise error
-
-
-def _line(entry: tuple[str, str]) -> str:
-    """The line of a file, as `sha256sum` writes it: names with a line break or a backslash are escaped."""
-    name, digest = entry
-    escaped = "".join(_ESCAPES.get(character, character) for character in name)
-    return f"{'' if escaped == name else chr(92)}{digest}  {escaped}\n"
 
 
 def _read(file: Path) -> dict[str, str]:
@@ -143,30 +139,16 @@ def _read(file: Path) -> dict[str, str]:
     sums: dict[str, str] = {}
     lines = file.read_bytes().decode(errors="surrogateescape").split("\n")
     for number, line in enumerate(lines[:-1], 1):
-        name, digest = _entry(line)
-        if name in sums or not _is_inside(name):
+        match = _LINE.fullmatch(line)
+        name = match["name"] if match else ""
+        if match and match["escaped"]:
+            name = _ESCAPED.sub(lambda sign: {"n": "\n", "r": "\r"}.get(sign[1], sign[1]), name)
+        path = Path(name)
+        strange = path.is_absolute() or path.drive or ".." in path.parts or "\0" in name
+        # It can only be the name of a file in the folder or below.
+        if match is None or name in sums or strange or name in ("", CHECKSUMS):
             raise ModelError(f"{file} is damaged in line {number}; fetch the model again.")
-        sums[name] = digest
+        sums[name] = match["digest"]
     if lines[-1] or not sums:
         raise ModelError(f"{file} is cut off; fetch the model again.")
     return sums
-
-
-def _entry(line: str) -> tuple[str, str]:
-    """The file of a line and its checksum; no name if it is no such line."""
-    match = _LINE.fullmatch(line)
-    if match is None:
-        return "", ""
-    name = _ESCAPED.sub(_meant, match["name"]) if match["escaped"] else match["name"]
-    return name, match["digest"]
-
-
-def _meant(match: re.Match[str]) -> str:
-    return {"n": "\n", "r": "\r"}.get(match[1], match[1])
-
-
-def _is_inside(name: str) -> bool:
-    """Whether a name can only be that of a file in the folder or below."""
-    path = Path(name)
-    strange = path.is_absolute() or path.drive or ".." in path.parts or "\0" in name
-    return not strange and name not in ("", CHECKSUMS)

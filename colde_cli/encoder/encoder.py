@@ -55,7 +55,6 @@ from colde_cli.scoring.profile import DomainFields, ModelStatistics
 from colde_cli.stages import stage
 
 FloatArray = NDArray[np.float32]
-IntArray = NDArray[np.int64]
 Opened = TypeVar("Opened")
 
 MAX_CHUNKS = 5000
@@ -111,7 +110,7 @@ class Encoder:
         pool = ThreadPoolExecutor(4, "colde-load")
         now = pool if ahead else None
         self._runner = _Part(lambda: self._open_runner(graph), now)
-        self._head: Future[HeadRunner] = pool.submit(self._open_head, head)
+        self._head = pool.submit(self._open_head, head)
         self._chunker = _Part(lambda: Chunker(open_tokenizer(tokenizer), folder.config.chunk_tokens), now)
         self._lexicon = pool.submit(_open_lexicon, folder)
         self._domains = pool.submit(_open_domains, folder)
@@ -256,7 +255,13 @@ class Encoder:
         """
         if not chunks:
             return np.zeros((0, self.config.hidden_size), np.float32)
-        keys = [self._key(chunk) for chunk in chunks]
+        places: list[list[int]] = [[]] * len(chunks)
+        if self.config.chunk_position == "input":
+            places = [[0, min(chunk.index, self.config.max_chunks - 1)] for chunk in chunks]
+        keys = [
+            digest(self.fingerprint, np.asarray([*place, *chunk.ids], np.int32).tobytes())
+            for place, chunk in zip(places, chunks, strict=True)
+        ]
         vectors = remembered(
             keys,
             chunks,
@@ -371,12 +376,6 @@ class Encoder:
         opened = open_session(graph, head_contract(self.config.hidden_size), self._plan.ordinal, keep=False)
         return HeadRunner(opened, self.config.max_chunks)
 
-    def _key(self, chunk: Chunk) -> bytes:
-        if self.config.chunk_position == "post":
-            return digest(self.fingerprint, np.asarray(chunk.ids, np.int32).tobytes())
-        place = min(chunk.index, self.config.max_chunks - 1)
-        return digest(self.fingerprint, np.asarray([0, place, *chunk.ids], np.int32).tobytes())
-
 
 def encodable(chunks: tuple[Chunk, ...], document: Document) -> tuple[Chunk, ...]:
     """Check that the chunks of a document can be encoded: at least one, and at most `MAX_CHUNKS`.
@@ -441,7 +440,9 @@ def rearranged(
     chunks = tuple(
         replace(encoding.chunks[row], index=int(number)) for row, number in zip(order, numbers, strict=True)
     )
-    vectors = _vectors(encoding, chunks, order, encoder)
+    moved = any(chunk.index != row for chunk, row in zip(chunks, order, strict=True))
+    anew = moved and encoder.config.chunk_position == "input"
+    vectors = encoder.encode_chunks(chunks) if anew else encoding.chunk_vectors[order]
     output = encoder.head.run([vectors], chunk_ids=[numbers])
     # The numbers q are the order of the chunks, also for the opening.
     terms, opening = encoder.words(sorted(chunks, key=lambda chunk: chunk.index))
@@ -464,10 +465,3 @@ def without(encoding: Encoding, row: int, encoder: Encoder) -> Encoding:
         ValueError: it is the only chunk.
     """
     return rearranged(encoding, [other for other in range(len(encoding.chunks)) if other != row], encoder)
-
-
-def _vectors(encoding: Encoding, chunks: tuple[Chunk, ...], order: IntArray, encoder: Encoder) -> FloatArray:
-    moved = any(chunk.index != row for chunk, row in zip(chunks, order, strict=True))
-    if moved and encoder.config.chunk_position == "input":
-        return encoder.encode_chunks(chunks)
-    return encoding.chunk_vectors[order]

@@ -154,7 +154,11 @@ class Graph:
         seconds = tokens * _TOKEN_SECONDS + (_CUDA_SECONDS if self.cuda else 0.0)
         memory = MEMORY + tokens * _TOKEN_BYTES + (_CUDA_MEMORY if self.cuda else 0)
         with self.job(), watched(self.path, self.stop, seconds, memory) as watch:
-            options = self._begin(onnxruntime.RunOptions())
+            options = onnxruntime.RunOptions()
+            with self._lock:
+                if self.stopped:
+                    raise ModelError(f"{self.path} was stopped.")
+                self.under_way.append(options)
             try:
                 found: list[FloatArray] = self.session.run(list(shapes), wanted, options)
             except Exception as error:  # ONNX Runtime raises several types of its own, none of them public
@@ -162,15 +166,18 @@ class Graph:
             finally:
                 with self._lock:
                     self.under_way.remove(options)
-        self._check(found, shapes)
+        for (name, shape), values in zip(shapes.items(), found, strict=True):
+            given = np.shape(values)
+            fits = len(given) == len(shape) and all(
+                wanted in (None, size) for wanted, size in zip(shape, given, strict=True)
+            )
+            if not fits:
+                raise ModelError(
+                    f"{self.path} gives {name} of another shape than colde models; fetch the model again."
+                )
+            if name != "attention":  # which may have no numbers past the length of a document
+                check_finite([values], self.path)
         return found
-
-    def _begin(self, options: RunOptions) -> RunOptions:
-        with self._lock:
-            if self.stopped:
-                raise ModelError(f"{self.path} was stopped.")
-            self.under_way.append(options)
-        return options
 
     def _named(self, error: Exception, watch: Watch) -> ModelError | DeviceError:
         if self.stopped:
@@ -181,19 +188,6 @@ class Graph:
             return DeviceError(f"There is too little memory on {where} to run {self.path}.")
         reason = str(error).rpartition("Status Message: ")[2]
         return ModelError(f"{self.path} failed; the model's files may not fit together ({reason}).")
-
-    def _check(self, found: Sequence[FloatArray], shapes: Mapping[str, Shape]) -> None:
-        """Check what the graph gave."""
-        for (name, shape), values in zip(shapes.items(), found, strict=True):
-            given = np.shape(values)
-            if len(given) != len(shape) or any(
-                wanted not in (None, size) for wanted, size in zip(shape, given, strict=True)
-            ):
-                raise ModelError(
-                    f"{self.path} gives {name} of another shape than colde models; fetch the model again."
-                )
-            if name != "attention":  # which may have no numbers past the length of a document
-                check_finite([values], self.path)
 
 
 def check_finite(found: Sequence[FloatArray], graph: Path) -> None:
@@ -409,76 +403,50 @@ def decide(device: str, precision: str, graphs: Collection[str], cuda: Cuda, mod
         DeviceError: CUDA is requested but not usable, or has no such device.
         ModelError: the model has no graph of this precision.
     """
-    wanted = _parse_device(device)
-    if precision not in PRECISIONS:
-        raise OptionError(f"There is no precision {precision!r}; choose one of: {', '.join(PRECISIONS)}.")
-    if precision != "auto" and precision not in graphs:
-        raise _missing_graph(model, precision)
-    if wanted is None:
-        return _automatic(precision, graphs, cuda, model)
-    if wanted == "cpu":
-        return DevicePlan("cpu", _pick(precision, _CPU_ORDER, graphs, model), "The CPU was asked for.")
-    _check_cuda(wanted, precision, cuda)
-    return DevicePlan(f"cuda:{wanted}", _pick(precision, _CUDA_ORDER, graphs, model), "CUDA was asked for.")
-
-
-def _automatic(precision: str, graphs: Collection[str], cuda: Cuda, model: str) -> DevicePlan:
-    cpu = DevicePlan("cpu", _pick(precision, _CPU_ORDER, graphs, model), "")
-    if precision == "int8":
-        return DevicePlan(
-            cpu.device, cpu.precision, "The CPU, because int8 was asked for and runs on the CPU only."
-        )
-    if not cuda.usable:
-        return DevicePlan(cpu.device, cpu.precision, f"The CPU, because CUDA is not usable: {cuda.problem}.")
-    if precision == "auto" and not set(_CUDA_ORDER) & set(graphs):
-        why = "the model has no fp16 or fp32 graph, which CUDA needs"
-        return DevicePlan(
-            cpu.device, cpu.precision, f"The CPU, because {why}; write one with: colde export {model}"
-        )
-    return DevicePlan("cuda:0", _pick(precision, _CUDA_ORDER, graphs, model), "CUDA, because it is usable.")
-
-
-def _parse_device(device: str) -> str | int | None:
-    """None for auto, "cpu", or the number of a CUDA device."""
-    if device == "auto":
-        return None
-    if device == "cpu":
-        return "cpu"
-    match = re.fullmatch(r"cuda(?::(\d+))?", device)
+    match = re.fullmatch(r"auto|cpu|cuda(?::(?P<ordinal>\d+))?", device)
     if match is None:
         raise OptionError(f"There is no device {device!r}; choose one of: auto, cpu, cuda, cuda:N.")
-    return int(match.group(1) or 0)
+    if precision not in PRECISIONS:
+        raise OptionError(f"There is no precision {precision!r}; choose one of: {', '.join(PRECISIONS)}.")
+
+    def best_of(order: Sequence[str]) -> str:
+        wanted = order if precision == "auto" else (precision,)
+        for candidate in wanted:
+            if candidate in graphs:
+                return candidate
+        raise ModelError(
+            f"The model {model} has no {wanted[0]} graph ({ENCODER_GRAPHS[wanted[0]]}); write it with: "
+            f"colde export {model} --precision {wanted[0]}"
+        )
+
+    on_cpu = best_of(_CPU_ORDER)
+    if device == "cpu":
+        return DevicePlan("cpu", on_cpu, "The CPU was asked for.")
+    if device != "auto":
+        ordinal = int(match["ordinal"] or 0)
+        _check_cuda(ordinal, precision, cuda)
+        return DevicePlan(f"cuda:{ordinal}", best_of(_CUDA_ORDER), "CUDA was asked for.")
+    if precision == "int8":
+        why = "int8 was asked for and runs on the CPU only."
+    elif not cuda.usable:
+        why = f"CUDA is not usable: {cuda.problem}."
+    elif precision == "auto" and not set(_CUDA_ORDER) & set(graphs):
+        why = f"the model has no fp16 or fp32 graph, which CUDA needs; write one with: colde export {model}"
+    else:
+        return DevicePlan("cuda:0", best_of(_CUDA_ORDER), "CUDA, because it is usable.")
+    return DevicePlan("cpu", on_cpu, f"The CPU, because {why}")
 
 
-def _check_cuda(ordinal: str | int, precision: str, cuda: Cuda) -> None:
+def _check_cuda(ordinal: int, precision: str, cuda: Cuda) -> None:
     if precision == "int8":
         raise OptionError(
             f"int8 runs on the CPU only; with {called('device')} cuda use {called('precision')} fp16."
         )
     if not cuda.usable:
         raise DeviceError(f"CUDA is not usable here: {cuda.problem}; run with {called('device')} cpu.")
-    if int(ordinal) >= cuda.devices:
-        last = (
-            f"; the last one is cuda:{cuda.devices - 1}" if cuda.devices > 1 else "; the only one is cuda:0"
-        )
-        raise DeviceError(f"There is no device cuda:{ordinal}{last}.")
-
-
-def _pick(precision: str, order: tuple[str, ...], graphs: Collection[str], model: str) -> str:
-    if precision != "auto":
-        return precision
-    for candidate in order:
-        if candidate in graphs:
-            return candidate
-    raise _missing_graph(model, order[0])
-
-
-def _missing_graph(model: str, precision: str) -> ModelError:
-    path = ENCODER_GRAPHS[precision]
-    return ModelError(
-        f"The model {model} has no {precision} graph ({path}); write it with: colde export {model} "
-        f"--precision {precision}"
-    )
+    if ordinal >= cuda.devices:
+        last = f"the last one is cuda:{cuda.devices - 1}" if cuda.devices > 1 else "the only one is cuda:0"
+        raise DeviceError(f"There is no device cuda:{ordinal}; {last}.")
 
 
 @cache
@@ -495,10 +463,14 @@ def probe_cuda() -> Cuda:
     if CUDA_PROVIDER not in onnxruntime.get_available_providers():
         return Cuda(devices, "this onnxruntime was built without CUDA; install onnxruntime-gpu in its place")
     onnxruntime.set_default_logger_severity(4)
-    missing = _preload_libraries()
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):  # it prints to stdout, where the user's data goes
+        onnxruntime.preload_dlls()
+    missing = ", ".join(re.findall(r"Failed to load ([^:\s]+)", printed.getvalue()))
     session = onnxruntime.InferenceSession(_PROBE_GRAPH, providers=[CUDA_PROVIDER, CPU_PROVIDER])
     if CUDA_PROVIDER not in session.get_providers():
-        return Cuda(devices, missing or "ONNX Runtime could not start its CUDA provider")
+        lacking = f"these libraries are missing: {missing}" if missing else ""
+        return Cuda(devices, lacking or "ONNX Runtime could not start its CUDA provider")
     return Cuda(devices)
 
 
@@ -515,15 +487,3 @@ def _ask_driver() -> tuple[int, str]:
     count = ctypes.c_int(0)
     driver.cuDeviceGetCount(ctypes.byref(count))
     return count.value, "" if count.value else "the NVIDIA driver sees no device"
-
-
-def _preload_libraries() -> str:
-    """Load the CUDA and cuDNN libraries; returns which are missing, "" if none."""
-    import onnxruntime
-
-    printed = io.StringIO()
-    # It prints to stdout, where the user's data goes.
-    with contextlib.redirect_stdout(printed):
-        onnxruntime.preload_dlls()
-    missing = re.findall(r"Failed to load ([^:\s]+)", printed.getvalue())
-    return f"these libraries are missing: {', '.join(missing)}" if missing else ""

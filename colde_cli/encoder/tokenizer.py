@@ -52,7 +52,10 @@ def open_tokenizer(path: Path) -> TextTokenizer:
         raise ModelError(
             f"{path} makes every text up to {growth:.3g} times as long; colde does not open such a model."
         )
-    if slow := next((pattern for pattern in _patterns(rules) if _is_slow(pattern)), None):
+    for pattern in (rule.get("pattern") for rule in rules):
+        slow = pattern.get("Regex") if isinstance(pattern, dict) else None
+        if not isinstance(slow, str) or (len(slow) <= _LONGEST_PATTERN and not _SLOW_PATTERN.search(slow)):
+            continue
         raise ModelError(
             f"{path} looks for {slow[:40]!r}, which can take for ever; colde does not open such a model."
         )
@@ -112,9 +115,7 @@ def growth_of(tokenizer: dict[str, Any]) -> float:
     for rule in _rules(tokenizer):
         kind = rule.get("type")
         if kind == "Replace":
-            matches_nothing = (
-                1.0 if "Regex" in rule["pattern"] else 0.0
-            )  # a pattern can match between two letters
+            matches_nothing = float("Regex" in rule["pattern"])  # a pattern can match between two letters
             growth *= max(1.0, matches_nothing + len(rule["content"]))
         elif kind == "Prepend":
             growth *= 1.0 + len(rule["prepend"])
@@ -142,15 +143,3 @@ def _longest_replacement(table: str) -> int:
         raise ValueError("its table of replacements is damaged")
     texts = content[4 + size :]
     return max(map(len, texts.split(b"\0")))
-
-
-def _patterns(rules: list[dict[str, Any]]) -> Iterator[str]:
-    """The regular expressions of rules."""
-    for rule in rules:
-        pattern = rule.get("pattern")
-        if isinstance(pattern, dict) and isinstance(pattern.get("Regex"), str):
-            yield pattern["Regex"]
-
-
-def _is_slow(pattern: str) -> bool:
-    return len(pattern) > _LONGEST_PATTERN or _SLOW_PATTERN.search(pattern) is not None
