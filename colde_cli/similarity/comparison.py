@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.documents.document import Document
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo, warm
 from colde_cli.encoder.runtime import Progress
 from colde_cli.errors import OptionError
@@ -139,7 +138,8 @@ class Comparison:
     outside: OutsideComparison = NOTHING_OUTSIDE
 
     def __repr__(self) -> str:
-        paths = [f"{name}={_shown(side.document)!r}" for name, side in (("a", self.a), ("b", self.b))]
+        documents = (("a", self.a.document), ("b", self.b.document))
+        paths = [f"{name}={(one.path or one.title)[-_PATH_SHOWN:]!r}" for name, one in documents]
         scored = "scores" in vars(self)  # to compute them may take minutes
         scores = [f"score={self.score:.3f}", f"related={self.related}"] if scored else []
         facts = [*paths, *scores, f"model={self.model.name!r}"]
@@ -303,8 +303,10 @@ class Comparison:
 
     def without_counterpart(self) -> tuple[tuple[ChunkMatch, ...], tuple[ChunkMatch, ...]]:
         """Select the chunks of A and of B with a best match below `COUNTERPART`."""
-        a = tuple(match for match in self.matches_of_a() if match.score < COUNTERPART)
-        b = tuple(match for match in self.matches_of_b() if match.score < COUNTERPART)
+        a, b = (
+            tuple(match for match in matches if match.score < COUNTERPART)
+            for matches in (self.matches_of_a(), self.matches_of_b())
+        )
         return a, b
 
     def to_dict(self, schema: int = 2, *, attention: bool = False) -> dict[str, Any]:
@@ -367,23 +369,18 @@ def compare_encodings(
 
 
 def _scores(a: Encoding, b: Encoding, encoder: DocumentEncoder, field: Field | None) -> Scores:
-    found = verdict(a, b, encoder.config, field or encoder.domain_fields)
-    sections, chunks = tables(a, b, encoder.config)
-    return Scores(
-        document=found.score,
-        parts=found.parts,
-        probability=found.probability,
-        threshold=found.threshold,
-        sections=sections,
-        chunks=chunks,
-        percentile=found.percentile,
-    )
+    judged = verdict(a, b, encoder.config, field or encoder.domain_fields)
+    score = (judged.score, judged.parts, judged.probability, judged.threshold)
+    return Scores(*score, *tables(a, b, encoder.config), judged.percentile)
 
 
 def _best_matches(
     own: Encoding, other: Encoding, scores: FloatArray, attention: FloatArray | None, ignore: IgnoreOptions
 ) -> tuple[ChunkMatch, ...]:
-    texts, others = _chunk_texts(own, ignore), _chunk_texts(other, ignore)
+    texts, others = (
+        [normal(side.document.text[chunk.span.start : chunk.span.end], ignore) for chunk in side.chunks]
+        for side in (own, other)
+    )
     matches = []
     for chunk, row in enumerate(scores):
         partner = int(row.argmax())
@@ -391,16 +388,6 @@ def _best_matches(
         relative = None if attention is None else float(relative_attention(attention[chunk])[partner])
         matches.append(ChunkMatch(chunk, partner, float(row[partner]), relative, same))
     return tuple(matches)
-
-
-def _chunk_texts(encoding: Encoding, ignore: IgnoreOptions) -> list[str]:
-    text = encoding.document.text
-    return [normal(text[chunk.span.start : chunk.span.end], ignore) for chunk in encoding.chunks]
-
-
-def _shown(document: Document) -> str:
-    """Shorten a document's path, or its title where it has none, to its end."""
-    return (document.path or document.title)[-_PATH_SHOWN:]
 
 
 def comparison_data(
@@ -428,6 +415,9 @@ def comparison_data(
     if attention or schema == 1:
         names = ("attention_a_to_b", "attention_b_to_a")
         chunks |= {name: table(values) for name, values in zip(names, comparison.attention, strict=True)}
+    field, within_field = comparison.field, {}
+    if field is not None:
+        within_field = {"percentile": rounded(comparison.percentile), "field": field_data(field)}
     return {
         "schema": f"colde.diff/{schema}",
         "a": _encoding(comparison.a),
@@ -441,13 +431,13 @@ def comparison_data(
             "same": comparison.same,
             "same_content": comparison.same_content,
             "parts": parts_data(comparison.parts),
-            **_within_field(comparison),
+            **within_field,
         },
         "sections": {"scores": table(comparison.section_scores)},
         "chunks": chunks,
         "passages": [passage_data(pair) for pair in comparison.passages] if aligned else None,
         "summary": _summary(comparison) if aligned else None,
-        "section_changes": _section_changes(comparison) if aligned else None,
+        "section_changes": [asdict(change) for change in comparison.section_changes] if aligned else None,
         "ignored": ignored_data(comparison.a.document, comparison.b.document, comparison.ignore),
         "changes": [_change(comparison, change) for change in comparison.changes] if aligned else None,
         "outside": outside_data(comparison.outside),
@@ -480,12 +470,6 @@ def _change(comparison: Comparison, change: WeightedChange) -> dict[str, Any]:
     }
 
 
-def _within_field(comparison: Comparison) -> dict[str, Any]:
-    if comparison.field is None:
-        return {}
-    return {"percentile": rounded(comparison.percentile), "field": field_data(comparison.field)}
-
-
 def _encoding(encoding: Encoding) -> dict[str, Any]:
     document, report = encoding.document, encoding.document.report
     return {
@@ -496,18 +480,14 @@ def _encoding(encoding: Encoding) -> dict[str, Any]:
         "tokens": encoding.tokens,
         "sections": [
             {
-                "index": section.index,
-                "heading": section.heading,
-                "pages": pages_data(section.pages),
+                **{"index": section.index, "heading": section.heading, "pages": pages_data(section.pages)},
                 "chunks": [chunk.index for chunk in encoding.chunks if chunk.section == section.index],
             }
             for section in document.sections
         ],
         "chunks": [
             {
-                "index": chunk.index,
-                "section": chunk.section,
-                "pages": pages_data(chunk.pages),
+                **{"index": chunk.index, "section": chunk.section, "pages": pages_data(chunk.pages)},
                 "tokens": len(chunk.ids) - 2,
             }
             for chunk in encoding.chunks
@@ -520,16 +500,3 @@ def _encoding(encoding: Encoding) -> dict[str, Any]:
         },
         "warnings": list(report.warnings),
     }
-
-
-def _section_changes(comparison: Comparison) -> list[dict[str, Any]]:
-    return [
-        {
-            "state": change.state.value,
-            "a": list(change.a),
-            "b": list(change.b),
-            "same": change.same,
-            "moved": change.moved,
-        }
-        for change in comparison.section_changes
-    ]

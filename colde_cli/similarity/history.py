@@ -7,7 +7,7 @@ section, not another.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from colde_cli.documents.appearance import settled
@@ -90,48 +90,35 @@ class History:
         return {
             "schema": "colde.history/1",
             "model": model_data(self.model),
-            "versions": [_version(*version) for version in zip(self.versions, self.words, strict=True)],
+            "versions": [
+                {
+                    **{"path": document.path, "title": document.title, "pages": document.report.pages},
+                    **{"words": words, "warnings": list(document.report.warnings)},
+                }
+                for document, words in zip(self.versions, self.words, strict=True)
+            ],
             "steps": [
                 {"same": step.same, "same_content": step.same_content, **digest_data(step)}
                 for step in self.steps
             ],
-            "sections": [self._section(section) for section in self.sections],
+            "sections": [
+                {
+                    "changed": section.changed,
+                    "places": [
+                        None
+                        if index is None
+                        else {
+                            **{"section": index, "heading": document.sections[index].heading},
+                            "pages": pages_data(document.sections[index].pages),
+                        }
+                        for document, index in zip(self.versions, section.places, strict=True)
+                    ],
+                    "steps": [None if step is None else asdict(step) for step in section.steps],
+                }
+                for section in self.sections
+            ],
             "ignored": switches_data(self.ignore),
         }
-
-    def _section(self, section: SectionHistory) -> dict[str, Any]:
-        places = zip(self.versions, section.places, strict=True)
-        return {
-            "changed": section.changed,
-            "places": [None if index is None else _place(document, index) for document, index in places],
-            "steps": [None if step is None else _step(step) for step in section.steps],
-        }
-
-
-def _version(document: Document, words: int) -> dict[str, Any]:
-    report = document.report
-    return {
-        "path": document.path,
-        "title": document.title,
-        "pages": report.pages,
-        "words": words,
-        "warnings": list(report.warnings),
-    }
-
-
-def _place(document: Document, index: int) -> dict[str, Any]:
-    section = document.sections[index]
-    return {"section": index, "heading": section.heading, "pages": pages_data(section.pages)}
-
-
-def _step(step: SectionStep) -> dict[str, Any]:
-    return {
-        "state": step.state.value,
-        "same": step.same,
-        "moved": step.moved,
-        "words": step.words,
-        "flagged": step.flagged,
-    }
 
 
 @dataclass(slots=True)
@@ -203,7 +190,9 @@ def _followed(rows: Sequence[_Thread], comparison: Comparison, done: int) -> lis
             if row.places[-1] is not None:
                 arrived[row.places[-1]] = row
         for j in change.b[1 if main is not None else 0 :]:
-            row = _begun(comparison.b.document, j, gone, done)
+            # A section that had gone under the same name, or a new one.
+            called = name(comparison.b.document.sections[j])
+            row = gone.pop(called) if called in gone else _Thread([None] * (done + 1), called, [None] * done)
             row.steps.append(step)
             row.places.append(j)
             arrived[j] = row
@@ -212,12 +201,6 @@ def _followed(rows: Sequence[_Thread], comparison: Comparison, done: int) -> lis
             row.steps.append(None)
             row.places.append(None)
     return _in_order(rows, arrived, comparison.b.document)
-
-
-def _begun(document: Document, index: int, gone: dict[str, _Thread], done: int) -> _Thread:
-    """The row of a section that came: one that had gone under the same name, or a new one."""
-    called = name(document.sections[index])
-    return gone.pop(called, None) or _Thread([None] * (done + 1), called, [None] * done)
 
 
 def _in_order(rows: Sequence[_Thread], arrived: dict[int, _Thread], document: Document) -> list[_Thread]:

@@ -24,7 +24,7 @@ from colde_cli.documents.outside import (
     kinds_of,
 )
 from colde_cli.errors import OptionError
-from colde_cli.similarity.plain_data import pages_data
+from colde_cli.similarity.plain_data import edits_data, pages_data
 from colde_cli.similarity.redline import (
     NOTHING_IGNORED,
     SWITCHES,
@@ -212,8 +212,9 @@ def compare_outside(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IG
     parts: list[OutsideChange[UnreadPart]] = []
     reordered: list[Kind] = []
     uncompared: list[Uncompared] = []
+    beside: tuple[Any, Any] = a.beside, b.beside
     for kind in (kind for kind in KINDS.values() if kind not in ignored):
-        left, right = (_of_kind(document, kind) for document in (a, b))
+        left, right = ([item for item in items if item.kind is kind] for items in beside)
         if not (left or right):
             continue
         if across and kind not in _ACROSS & HELD[a.format] & HELD[b.format]:
@@ -245,13 +246,6 @@ def _bare(line: str) -> str:
     return "".join(filter(str.isalnum, line))[:_LINE_LETTERS]
 
 
-def _of_kind(document: Document, kind: Kind) -> list[Any]:
-    items: Iterable[OutsideText | UnreadPart] = (
-        document.outside if isinstance(kind, OutsideKind) else document.parts
-    )
-    return [item for item in items if item.kind is kind]
-
-
 def _compared_texts(
     left: Sequence[OutsideText],
     right: Sequence[OutsideText],
@@ -275,7 +269,12 @@ def _compared_texts(
         others = _not_in_body(others, documents[0], ignore)
         moved = False
     moved = moved and OutsideKind.STRUCTURE not in {text.kind for text in left}
-    return [_text_change(one, other, ignore) for one, other in _paired_texts(ones, others)], moved
+    changes = []
+    for one, other in _paired_texts(ones, others):
+        short = one and other and max(len(one.text), len(other.text)) <= _MOST_REDLINE
+        edits = redline(one.text, other.text, ignore=ignore) if one and other and short else ()
+        changes.append(OutsideChange(one, other, edits))
+    return changes, moved
 
 
 def _beside_headings(
@@ -306,14 +305,6 @@ def _not_in_body(texts: Sequence[OutsideText], other: Document, ignore: IgnoreOp
         return re.search(rf"(?<!\w){re.escape(normal(text, ignore))}(?!\w)", body) is not None
 
     return [text for text in worded if not stands(text.text)]
-
-
-def _text_change(
-    a: OutsideText | None, b: OutsideText | None, ignore: IgnoreOptions
-) -> OutsideChange[OutsideText]:
-    if a is None or b is None or max(len(a.text), len(b.text)) > _MOST_REDLINE:
-        return OutsideChange(a, b)
-    return OutsideChange(a, b, redline(a.text, b.text, ignore=ignore))
 
 
 def _unmatched(
@@ -410,10 +401,7 @@ def outside_data(outside: OutsideComparison) -> dict[str, Any]:
                 "kind": change.kind.value,
                 "a": _item(change.a),
                 "b": _item(change.b),
-                "redline": [
-                    {"a": [edit.a.start, edit.a.end], "b": [edit.b.start, edit.b.end]}
-                    for edit in change.edits
-                ],
+                "redline": edits_data(change.edits),
             }
             for change in outside.texts[:MOST_LISTED]
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from colde_cli.encoder.encoding import RuntimeInfo
     from colde_cli.scoring.profile import FieldInfo
     from colde_cli.scoring.score import ScorePart
+    from colde_cli.similarity.redline import Edit
 
 FloatArray = NDArray[np.float32]
 
@@ -57,6 +58,11 @@ def parts_data(parts: Sequence[ScorePart]) -> list[dict[str, Any]]:
         }
         for part in parts
     ]
+
+
+def edits_data(edits: Iterable[Edit]) -> list[dict[str, list[int]]]:
+    """List the places of edits in both texts."""
+    return [{"a": [edit.a.start, edit.a.end], "b": [edit.b.start, edit.b.end]} for edit in edits]
 
 
 def pages_data(pages: tuple[int, int] | None) -> list[int] | None:

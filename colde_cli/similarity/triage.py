@@ -16,7 +16,7 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.passages import Passage, whole_pages
 from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.pairs import PassagePair, State
-from colde_cli.similarity.plain_data import pages_data, rounded
+from colde_cli.similarity.plain_data import edits_data, pages_data, rounded
 
 WEIGHTS = {
     FlagKind.AMOUNT: 10.0,
@@ -120,9 +120,7 @@ def passage_data(pair: PassagePair) -> dict[str, Any]:
         "flagged": [{"kind": flag.kind.value, "a": flag.a, "b": flag.b} for flag in pair.flags],
         "a": _passages(pair.a, pair.a_text),
         "b": _passages(pair.b, pair.b_text),
-        "redline": [
-            {"a": [edit.a.start, edit.a.end], "b": [edit.b.start, edit.b.end]} for edit in pair.edits
-        ],
+        "redline": edits_data(pair.edits),
     }
 
 
