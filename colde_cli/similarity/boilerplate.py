@@ -113,7 +113,10 @@ class Boilerplate:
         count = sum(len(document.text[stretch.start : stretch.end].split()) for stretch in stretches)
         headings = (document.sections[index].heading for index in sorted(gone))
         ignored = Ignored(len(stretches), count, tuple(heading for heading in headings if heading))
-        notes = (*document.report.notes, *_notes(ignored))
+        notes = document.report.notes
+        if ignored.stretches or ignored.sections:
+            whole = f"; sections left out whole: {', '.join(ignored.sections)}" if ignored.sections else ""
+            notes = (*notes, f"Left out as ignored: {ignored.words:,} words{whole}.")
         return replace(left, report=replace(document.report, ignored=ignored, notes=notes))
 
     def _gone(self, marked: _MarkedDocument) -> set[int]:
@@ -302,14 +305,6 @@ class _MarkedDocument:
     def restored(self, places: set[int]) -> _MarkedDocument:
         """Mark these sentences as kept."""
         return replace(self, out=tuple(out and place not in places for place, out in enumerate(self.out)))
-
-
-def _notes(ignored: Ignored) -> list[str]:
-    """Say in a sentence how much was left out, for `--verbose`."""
-    if not ignored.stretches and not ignored.sections:
-        return []
-    whole = f"; sections left out whole: {', '.join(ignored.sections)}" if ignored.sections else ""
-    return [f"Left out as ignored: {ignored.words:,} words{whole}."]
 
 
 def _changed(marked: _MarkedDocument, other: _MarkedDocument) -> set[int]:

@@ -265,8 +265,20 @@ def read_terms(*texts: str) -> ContractTerms:
     defined: set[str] = set()
     for text in texts:
         named = _introduced(text)
+        quoted = set(map(_term, _ALL_QUOTED.finditer(text)))
+        inside = {
+            _term(match)
+            for aside in _IN_PARENTHESES.finditer(text)
+            for match in _ALL_QUOTED.finditer(aside[0])
+        }
+        # Terms that are used again, with their capitals and without the marks.
+        again = {
+            term
+            for term in quoted
+            if len(term) > 1 and len(re.findall(rf"(?<=[a-z,;] ){re.escape(term)}\b", text)) >= _MIN_USES
+        }
         parties |= named | {role for role in _ROLES if len(re.findall(rf"\b{role}\b", text)) >= _MIN_USES}
-        defined |= _defined(text) - named
+        defined |= {*inside, *map(_term, _MEANS.finditer(text)), *again} - named
     return ContractTerms(frozenset(parties), frozenset(sorted(defined - parties)[:_MAX_TERMS]), rules=True)
 
 
@@ -296,26 +308,9 @@ def _introduced(text: str) -> set[str]:
     return {name for name in found if not _THING.search(name)}
 
 
-def _defined(text: str) -> set[str]:
-    inside = (
-        _term(match) for aside in _IN_PARENTHESES.finditer(text) for match in _ALL_QUOTED.finditer(aside[0])
-    )
-    return {*inside, *map(_term, _MEANS.finditer(text)), *_used_again(text)}
-
-
 def _term(match: re.Match[str]) -> str:
     """A term in quotation marks, without a comma or full stop that stands inside them."""
     return match["term"].rstrip(",.")
-
-
-def _used_again(text: str) -> set[str]:
-    """Find the terms in quotation marks that are used again, with their capitals and without the marks."""
-    quoted = set(map(_term, _ALL_QUOTED.finditer(text)))
-    return {
-        term
-        for term in quoted
-        if len(re.findall(rf"(?<=[a-z,;] ){re.escape(term)}\b", text)) >= _MIN_USES and len(term) > 1
-    }
 
 
 def _longest_first(names: Iterable[str]) -> list[str]:

@@ -232,7 +232,8 @@ def squeezed(words: Sequence[Word], divided: Container[str] = ()) -> tuple[str, 
     length = 0
     for place, word in enumerate(words):
         key = word.key
-        if key == "-" and divided and _divides(words, place, divided):
+        between_words = key == "-" and divided and 0 < place < len(words) - 1
+        if between_words and (words[place - 1].key + words[place + 1].key).casefold() in divided:
             key = ""
         elif key[:1].isdigit() and _ends_in_number("".join(pieces[-2:]), fraction="/" in key):
             pieces.append(" ")
@@ -254,13 +255,6 @@ def _ends_in_number(text: str, *, fraction: bool) -> bool:
 
 _CLOSE = frozenset(".,:")
 """Signs within a number; a number that is written without blanks is one word."""
-
-
-def _divides(words: Sequence[Word], place: int, divided: Container[str]) -> bool:
-    """Whether a hyphen divides one of these words."""
-    if not 0 < place < len(words) - 1:
-        return False
-    return (words[place - 1].key + words[place + 1].key).casefold() in divided
 
 
 def divided_words(text: str) -> frozenset[str]:
@@ -365,7 +359,7 @@ def redline(
     content = frozenset[str]() if ignore.layout else content_marks(a, b)
     if "|" not in content:
         left, right = _without_bars(a, left), _without_bars(b, right)
-    blocks = _blocks(left, right)
+    blocks = changed_blocks([word.key for word in left], [word.key for word in right])
     if blocks:
         divided = ignore.divided | divided_words(a) | divided_words(b)
         blocks = [block for block in blocks if not _same_letters(left, right, block, divided)]
@@ -384,19 +378,19 @@ _Block = tuple[int, int, int, int]
 """Words [i, j) of the first text that became words [k, n) of the second."""
 
 
-def _blocks(left: Sequence[Word], right: Sequence[Word]) -> list[_Block]:
+def changed_blocks(left: Sequence[str], right: Sequence[str]) -> list[_Block]:
+    """The stretches in which two sequences differ, in order; the rest is a longest common subsequence."""
     from rapidfuzz.distance import LCSseq
 
-    found: list[_Block] = []
-    codes = LCSseq.opcodes([word.key for word in left], [word.key for word in right])
-    for code in codes:
+    blocks: list[_Block] = []
+    for code in LCSseq.opcodes(left, right):
         if code.tag == "equal":
             continue
         block = (code.src_start, code.src_end, code.dest_start, code.dest_end)
-        if found and (found[-1][1], found[-1][3]) == (block[0], block[2]):
-            block = (found[-1][0], block[1], found.pop()[2], block[3])
-        found.append(block)
-    return found
+        if blocks and (blocks[-1][1], blocks[-1][3]) == (block[0], block[2]):
+            block = (blocks[-1][0], block[1], blocks.pop()[2], block[3])
+        blocks.append(block)
+    return blocks
 
 
 def _without_bars(text: str, found: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -432,22 +426,17 @@ def _only_marks(
 
     A dash before a number is a mark only in the place of a bullet.
     """
-    boxes = [
-        {word.key for word in words[side][block[2 * side] : block[2 * side + 1]]} & set(BOXES)
-        for side in (0, 1)
-    ]
+    sides = [words[side][block[2 * side] : block[2 * side + 1]] for side in (0, 1)]
+    boxes = [{word.key for word in side} & set(BOXES) for side in sides]
     if all(boxes) and boxes[0] != boxes[1]:
         return False
-    left, right = (
-        [word.start for word in words[side][block[2 * side] : block[2 * side + 1]]] for side in (0, 1)
-    )
-    all_marks = [all(start in marks[side] for start in starts) for side, starts in enumerate((left, right))]
-    if all(all_marks) or not (any(all_marks) and left and right):
+    all_marks = [all(word.start in own for word in side) for side, own in zip(sides, marks, strict=True)]
+    if all(all_marks) or not (any(all_marks) and all(sides)):
         return all(all_marks)
     return all(
-        start in marks[side] or start in dashes[side]
-        for side, starts in enumerate((left, right))
-        for start in starts
+        word.start in own or word.start in beside
+        for side, own, beside in zip(sides, marks, dashes, strict=True)
+        for word in side
     )
 
 

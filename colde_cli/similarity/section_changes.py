@@ -74,11 +74,18 @@ def section_changes(
     ignore = between(a, b, ignore)
     names_a, names_b = ([name(section, ignore) for section in document.sections] for document in (a, b))
     flows = _Flows(alignment, len(a.sections), len(b.sections))
-    matching = _partners(flows, a, b, names_a, names_b)
+    candidates, matching = _candidates(flows, a, b, names_a, names_b), Matching()
+    for least in (0.9, 0.0):
+        certain = [candidate for candidate in candidates if candidate.score >= least]
+        matching.grow(certain, _THRESHOLDS, flows.weights)
+    _match_bare(a, b, matching)
     with_partner = set(matching.partner)
     parts_a = _parts(flows.of_a, flows.words_a, with_partner, matching.taken)
     parts_b = _parts(flows.of_b.T, flows.words_b, matching.taken, with_partner)
-    kept = _kept(flows, matching)
+    # A heading without text moves with the sections under it.
+    bare = {i for i in matching.partner if not flows.words_a[i]}
+    partner = {i: j for i, j in matching.partner.items() if i not in bare}
+    kept = bare | in_order(partner, flows.weights)
     changes = []
     for section in a.sections:
         i = section.index
@@ -86,7 +93,12 @@ def section_changes(
             j = matching.partner[i]
             both = ((i, *parts_a.get(j, ())), (j, *parts_b.get(i, ())))
             moved = i not in kept or _parent_changed(a, b, matching, i, j)
-            state = _state(*both, same_name=names_a[i] == names_b[j])
+            if len(both[1]) > 1:
+                state = SectionState.SPLIT
+            elif len(both[0]) > 1:
+                state = SectionState.MERGED
+            else:
+                state = SectionState.MATCHED if names_a[i] == names_b[j] else SectionState.RENAMED
             changes.append(SectionChange(state, *both, flows.same(*both), moved))
         elif not any(i in others for others in parts_a.values()):
             changes.append(SectionChange(SectionState.DROPPED, (i,), (), False, False))
@@ -94,14 +106,6 @@ def section_changes(
     rest = (j for j in range(len(b.sections)) if j not in matching.taken and j not in all_parts_b)
     changes.extend(SectionChange(SectionState.ADDED, (), (j,), False, False) for j in rest)
     return tuple(changes)
-
-
-def _state(a: tuple[int, ...], b: tuple[int, ...], *, same_name: bool) -> SectionState:
-    if len(b) > 1:
-        return SectionState.SPLIT
-    if len(a) > 1:
-        return SectionState.MERGED
-    return SectionState.MATCHED if same_name else SectionState.RENAMED
 
 
 _SectionPair = tuple[int | None, int | None]
@@ -153,6 +157,11 @@ class _Flows:
         return all(self._untouched[pair] and pair in inside for pair in pairs)
 
     @property
+    def weights(self) -> list[int]:
+        """The weights of the sections of A."""
+        return [1 + int(words) for words in self.words_a]
+
+    @property
     def alike(self) -> FloatArray:
         """Compute the share of words that two sections have in common: [n_a, n_b]."""
         total = self.words_a[:, None] + self.words_b[None, :]
@@ -166,17 +175,6 @@ def _words_by_section(passages: Sequence[Passage], text: str) -> dict[int, float
         lengths[passage.section] += len(passage.span)
     whole, words = sum(lengths.values()), len(text.split())
     return {section: words * length / whole for section, length in lengths.items()}
-
-
-def _partners(
-    flows: _Flows, a: Document, b: Document, names_a: Sequence[str], names_b: Sequence[str]
-) -> Matching:
-    candidates = _candidates(flows, a, b, names_a, names_b)
-    matching, weights = Matching(), [1 + int(words) for words in flows.words_a]
-    matching.grow([candidate for candidate in candidates if candidate.score >= 0.9], _THRESHOLDS, weights)
-    matching.grow(candidates, _THRESHOLDS, weights)
-    _match_bare(a, b, matching)
-    return matching
 
 
 def _candidates(
@@ -208,13 +206,6 @@ def _match_bare(a: Document, b: Document, matching: Matching) -> None:
         best, count = above.most_common(1)[0] if above else (None, 0)
         if best is not None and best not in matching.taken and 2 * count > len(under):
             matching.add(section.index, best, 0.0)
-
-
-def _kept(flows: _Flows, matching: Matching) -> set[int]:
-    """Find the sections that kept their order; a heading without text moves with the sections under it."""
-    bare = {i for i in matching.partner if not flows.words_a[i]}
-    partner = {i: j for i, j in matching.partner.items() if i not in bare}
-    return bare | in_order(partner, [1 + int(words) for words in flows.words_a])
 
 
 def name(section: Section, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:

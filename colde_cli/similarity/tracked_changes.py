@@ -193,7 +193,10 @@ class _Kept:
             self.add(a, b)
             return
         if ignore.names and one.count(BREAK) == two.count(BREAK):
-            self._pieces(a, b)
+            # Only what is ignored differs: paragraph by paragraph.
+            for own, other in zip(_cut(self.a, a), _cut(self.b, b), strict=True):
+                if len(own) and len(other):
+                    self.add(own, other)
             return
         from rapidfuzz.distance import LCSseq
 
@@ -207,12 +210,6 @@ class _Kept:
                     Span(a.start + places[0], a.start + places[1]),
                     Span(b.start + others[0], b.start + others[1]),
                 )
-
-    def _pieces(self, a: Span, b: Span) -> None:
-        """Add stretches that differ only in what is ignored, paragraph by paragraph."""
-        for one, two in zip(_cut(self.a, a), _cut(self.b, b), strict=True):
-            if len(one) and len(two):
-                self.add(one, two)
 
 
 def _cut(text: str, span: Span) -> list[Span]:

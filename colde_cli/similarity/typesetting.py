@@ -21,7 +21,7 @@ from colde_cli.similarity.layout_marks import (
     without_typesetting,
 )
 from colde_cli.similarity.pairs import Alignment, PassagePair, State
-from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, between, normal
+from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, between, changed_blocks, normal
 from colde_cli.similarity.section_changes import SectionState, section_changes
 
 _PIECE = re.compile(r"\S+")
@@ -167,32 +167,22 @@ class _PlaceSearch:
         self, left: Sequence[tuple[int, int]], right: Sequence[tuple[int, int]]
     ) -> Iterator[tuple[int, int, int, int]]:
         """Pieces [i, j) of A that are pieces [k, n) of B."""
-        from rapidfuzz.distance import LCSseq
-
         keys = [
             [form(text[start:end]) for start, end in pieces]
             for form, text, pieces in zip(self._forms, self._texts, (left, right), strict=True)
         ]
-        head, tail = _alike(*keys)
+        # How many pieces at the beginning, and how many at the end, are the same.
+        most = min(len(left), len(right))
+        head = next((place for place in range(most) if keys[0][place] != keys[1][place]), most)
+        rest = range(most - head)
+        tail = next((place for place in rest if keys[0][-1 - place] != keys[1][-1 - place]), most - head)
         one, two = (side[head : len(side) - tail] for side in keys)
         if len(one) * len(two) > _MOST_CELLS:
             yield head, head + len(one), head, head + len(two)
-            return
-        turned = two < one  # so that B with A has the same places
-        last: tuple[int, int, int, int] | None = None
-        for code in LCSseq.opcodes(*((two, one) if turned else (one, two))):
-            if code.tag == "equal":
-                continue
-            src, dest = ((code.src_start, code.src_end), (code.dest_start, code.dest_end))
-            (i, j), (k, n) = (dest, src) if turned else (src, dest)
-            block = (head + i, head + j, head + k, head + n)
-            if last is not None and (last[1], last[3]) == (block[0], block[2]):
-                block = (last[0], block[1], last[2], block[3])
-            elif last is not None:
-                yield last
-            last = block
-        if last is not None:
-            yield last
+        elif two < one:  # so that B with A has the same places
+            yield from ((head + i, head + j, head + k, head + n) for k, n, i, j in changed_blocks(two, one))
+        else:
+            yield from ((head + i, head + j, head + k, head + n) for i, j, k, n in changed_blocks(one, two))
 
     def _place(
         self, a: Span, b: Span, before: Sequence[tuple[int, int]], after: Sequence[tuple[int, int]]
@@ -203,14 +193,6 @@ class _PlaceSearch:
         )
         words = (" ".join(self._texts[1][start:end] for start, end in side) for side in (before, after))
         return TypesettingPlace(a, b, one, two, *words)
-
-
-def _alike(one: Sequence[str], two: Sequence[str]) -> tuple[int, int]:
-    """How many pieces at the beginning, and how many at the end, are the same."""
-    most = min(len(one), len(two))
-    head = next((place for place in range(most) if one[place] != two[place]), most)
-    tail = next((place for place in range(most - head) if one[-1 - place] != two[-1 - place]), most - head)
-    return head, tail
 
 
 def _reach(pieces: Sequence[tuple[int, int]], first: int, last: int, within: Span) -> tuple[int, int]:

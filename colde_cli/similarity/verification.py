@@ -299,15 +299,22 @@ class _Search:
             for passages, free in zip((pair.a, pair.b), self._free, strict=True)
             for passage in passages
         }
-        if free == {True}:
-            self._count(pair)
+        if free == {True}:  # a change in sections that may change
+            document = self._documents[0 if pair.a else 1]
+            section = document.sections[(pair.a or pair.b)[0].section]
+            rule = next(rule for rule in self._rules if rule.holds(section))
+            rule.changes += pair.state is not State.SAME
             return None
         if len(free) == 2:  # text came into the sections that may change, or left them
             return replace(pair, state=State.MOVED)
         if pair.state is State.SAME:
             return None
         edits = _edits(pair, self._ignore)
-        others = tuple(edit for edit in edits if not self._allowed(edit, pair))
+        rules = [self._rule_for(edit, pair) for edit in edits]
+        others = tuple(edit for edit, by in zip(edits, rules, strict=True) if by is None)
+        for by in rules:
+            if by is not None:
+                by.changes += 1
         if others == edits:
             return pair
         if others or pair.state is State.MOVED:
@@ -315,21 +322,8 @@ class _Search:
         self._undo(pair, edits)
         return None
 
-    def _allowed(self, edit: Edit, pair: PassagePair) -> bool:
-        rule = self._rule_for(edit, pair)
-        if rule is not None:
-            rule.changes += 1
-        return rule is not None
-
     def _rule_for(self, edit: Edit, pair: PassagePair) -> _Rule | None:
         return next((rule for rule in self._rules if rule.allows(edit, pair.a_text, pair.b_text)), None)
-
-    def _count(self, pair: PassagePair) -> None:
-        """Count a change in sections that may change."""
-        side = 0 if pair.a else 1
-        section = self._documents[side].sections[(pair.a or pair.b)[0].section]
-        rule = next(rule for rule in self._rules if rule.holds(section))
-        rule.changes += pair.state is not State.SAME
 
     def _heading(self, i: int | None, j: int | None) -> PassagePair:
         """The headings of two sections, or of one, as a pair."""
