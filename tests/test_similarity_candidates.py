@@ -126,11 +126,11 @@ def test_one_reason_is_enough() -> None:
 def test_near_are_passages_on_the_same_side_of_an_answering_pair(
     drawn: dict[int, int], free_a: set[int], free_b: set[int]
 ) -> None:
-    matching = Matching()
+    matching = Matching([1] * 13)
     for (a, _), b in zip(sorted(drawn.items()), sorted(set(drawn.values())), strict=False):
         matching.add(a, b, 1.0)
     of_a, of_b = sorted(free_a - set(matching.partner)), sorted(free_b - matching.taken)
-    found = matching.near(of_a, of_b, 2, [1] * 13)
+    found = matching.near(of_a, of_b, 2)
     for row, i in enumerate(of_a):
         for column, j in enumerate(of_b):
             steps = [(i - a, j - b) for a, b in matching.partner.items()]

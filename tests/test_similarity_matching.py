@@ -13,10 +13,10 @@ WEIGHTS = [20] * 40
 
 def grown(candidates: list[PairCandidate], partner: dict[int, int], bar: Thresholds = BAR) -> dict[int, int]:
     """What was matched beyond `partner`."""
-    matching = Matching()
+    matching = Matching(WEIGHTS)
     for a, b in partner.items():
         matching.add(a, b, 1.0)
-    matching.grow(candidates, bar, WEIGHTS)
+    matching.grow(candidates, bar)
     return {a: b for a, b in matching.partner.items() if a not in partner}
 
 
@@ -61,9 +61,9 @@ def test_the_best_come_first_and_take_their_partners() -> None:
 
 
 def test_passages_stand_abreast_of_where_their_neighbours_are() -> None:
-    matching = Matching()
+    matching = Matching([20] * 6, [20] * 40)
     for a, b in {2: 4, 3: 9, 1: 30}.items():
         matching.add(a, b, 1.0)
     # 1 has moved: what is expected is counted from 2 and 3 alone.
-    assert matching.abreast((6, 40), WEIGHTS) == [(0, 2), (1, 3), (4, 8), (9, 37), (10, 38), (11, 39)]
-    assert Matching().abreast((2, 5), WEIGHTS) == [(0, 3), (1, 4)]
+    assert matching.abreast() == [(0, 2), (1, 3), (4, 8), (9, 37), (10, 38), (11, 39)]
+    assert Matching([20] * 2, [20] * 5).abreast() == [(0, 3), (1, 4)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -108,24 +108,87 @@ class _CutDocument:
         return [max(1, len(keys)) for keys in self.keys]
 
 
-@dataclass(frozen=True, slots=True)
 class WordMatches:
-    """What the words of two documents say of their passages, before any of them is encoded.
+    """What is known of the passages of two documents: first by their words, before any of them is encoded.
 
     Attributes:
         turned: whether `left` is B: ties are decided by order, and with the same document first every time B with A
             is the mirror image of A with B.
-        matching: the partners found so far; `align` adds others.
-        alike: cosines of the words of the passages without a partner.
         ignore: the differences to ignore in these two documents.
+        matching: the partners found so far.
+        alike: cosines of the words of the passages that words give no partner.
     """
 
-    left: _CutDocument
-    right: _CutDocument
-    turned: bool
-    matching: Matching
-    alike: WordCosines
-    ignore: IgnoreOptions
+    def __init__(self, left: _CutDocument, right: _CutDocument, ignore: IgnoreOptions) -> None:
+        """Find partners with the same or nearly the same words."""
+        self.turned = right.texts < left.texts
+        left, right = (right, left) if self.turned else (left, right)
+        self.left, self.right, self.ignore = left, right, ignore
+        self.matching = matching = Matching(left.weights, right.weights)
+        once = list(_same_once(left.keys, right.keys))
+        # Passages that occur once come first: as neighbours they tell the copies of a repeated passage apart.
+        for least in (_FEW_WORDS, 1):
+            few = (candidate for candidate in once if matching.weights[candidate.a] >= least)
+            matching.grow(list(few), _EXACT)
+        matching.grow(list(_same(left.keys, right.keys, matching)), _EXACT)
+        if ignore.whitespace:
+            joined = [[(run_together(text, ignore),) for text in side.texts] for side in (left, right)]
+            matching.grow(list(_same(joined[0], joined[1], matching)), _EXACT)
+        _drop_strays(matching)
+        self.alike = WordCosines.of(left.keys, right.keys, *self._rest())
+        expected = matching.abreast_both_ways()
+        matching.grow(
+            self._of_words(lexical_candidates(left.keys, right.keys, self.alike, expected)), _WORDING
+        )
+        matching.grow(list(_same_but_for_date(left, right, self._rest())), _DATED)
+
+    def _rest(self) -> _Rest:
+        of_a = [i for i in range(len(self.left.passages)) if i not in self.matching.partner]
+        return of_a, [j for j in range(len(self.right.passages)) if j not in self.matching.taken]
+
+    def _of_words(self, candidates: Sequence[PairCandidate]) -> list[PairCandidate]:
+        """The candidates of at least two words on either side: "7" and "8h 7" have nothing in common."""
+        a, b = self.left.keys, self.right.keys
+        return [one for one in candidates if len(a[one.a]) >= 2 and len(b[one.b]) >= 2]
+
+    def match_meaning(
+        self, encoder: DocumentEncoder, chunks: ChunkCosines | None, progress: Progress | None
+    ) -> None:
+        """Find partners with the same meaning, among the passages without one."""
+        left, right = self.left, self.right
+        # Two references resemble each other in meaning whatever they name: only words tell whether they are the same.
+        of_a, of_b = self._rest()
+        rest = left.outside_references(of_a), right.outside_references(of_b)
+        if chunks is not None:
+            rest = self._promising(rest, chunks)
+        texts, expected = (left.texts, right.texts), self.matching.abreast_both_ways()
+        close = meaning_candidates(left.keys, right.keys, texts, rest, expected, encoder, progress)
+        # The certain pairs come first: the others are placed between them.
+        for thresholds in (_SURE_MEANING, _MEANING):
+            self.matching.grow(self._of_words(close), thresholds)
+
+    def _promising(self, rest: _Rest, chunks: ChunkCosines) -> _Rest:
+        """Select the passages without a partner that could find one by meaning."""
+        of_a, of_b = rest
+        kept_a: list[int] = []
+        kept_b: set[int] = set()
+        start = 0
+        passages = [self.left.passages[i] for i in of_a], [self.right.passages[j] for j in of_b]
+        for by_chunks in chunks.of_passages(*passages):
+            some = of_a[start : start + len(by_chunks)]
+            near = self.matching.near(some, of_b, _MEANING.reach)
+            rows, columns = promising(by_chunks, self.alike.among(some, of_b), near)
+            kept_a += [some[row] for row in rows]
+            kept_b.update(of_b[column] for column in columns)
+            start += len(some)
+        return kept_a, sorted(kept_b)
+
+    def groups(self) -> tuple[list[Group], set[Group]]:
+        """The passages in groups; also the groups with two sides that kept their order."""
+        groups = join(self.matching, self.left.keys, self.right.keys)
+        both = [group for group in groups if group.a and group.b]
+        kept = in_order({group.a[0]: group.b[0] for group in both}, self.matching.weights)
+        return groups, {group for group in both if group.a[0] in kept}
 
 
 @stage("aligning")
@@ -136,12 +199,7 @@ def match_words(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORE
         ignore = replace(ignore, list_marks=True)
     cutting = replace(ignore, list_marks=True)  # an item is cut where the same item without its mark is
     of_a, of_b = passages_of_both(a, b, lambda text: normal(without_typesetting(text), cutting))
-    left, right = _CutDocument.of(a, of_a, ignore), _CutDocument.of(b, of_b, ignore)
-    swap = right.texts < left.texts
-    if swap:
-        left, right = right, left
-    matching, alike = _match_wording(left, right, ignore)
-    return WordMatches(left, right, swap, matching, alike, ignore)
+    return WordMatches(_CutDocument.of(a, of_a, ignore), _CutDocument.of(b, of_b, ignore), ignore)
 
 
 @stage("aligning")
@@ -162,99 +220,43 @@ def align(
         matched: what `match_words` found, which is used up; None calls it.
     """
     matched = matched or match_words(a, b, ignore)
-    left, right, ignore = matched.left, matched.right, matched.ignore
+    sides, ignore = (matched.left, matched.right), matched.ignore
     if encodings is not None and matched.turned:
         encodings = encodings[::-1]
-    groups, kept = _group(matched, encoder, encodings and ChunkCosines.of(*encodings), progress)
+    if encoder is not None:
+        matched.match_meaning(encoder, ChunkCosines.of(*encodings) if encodings else None, progress)
+    groups, kept = matched.groups()
     if matched.turned:
-        groups, kept = turned(groups), {group.turned() for group in kept}
-        left, right = right, left
+        groups, kept, sides = turned(groups), {group.turned() for group in kept}, sides[::-1]
     terms = read_terms(a.text, b.text)
-    pairs = [_pair(group, left, right, group in kept, ignore, terms) for group in groups]
-    if versions(pairs):
-        pairs = _with_clauses(pairs, terms)
-    else:
+    pairs = [_pair(group, sides, group in kept, ignore, terms) for group in groups]
+    if not versions(pairs):
         of_group = dict(zip(groups, pairs, strict=True))
         # Parted, the pairs that two different texts have by chance are in no view and no count.
         rest = parted(groups, {group for group in groups if of_group[group].by_chance})
-        pairs = [of_group.get(group) or _pair(group, left, right, False, ignore, terms) for group in rest]
+        pairs = [of_group.get(group) or _pair(group, sides, False, ignore, terms) for group in rest]
+    elif terms.rules:  # the clauses that only one of two versions has
+        pairs = [
+            pair
+            if pair.a and pair.b
+            else replace(pair, flags=one_sided_flags(pair.a_text, pair.b_text, terms))
+            for pair in pairs
+        ]
+    # Flags on labels of equations that were only renumbered, and in lists of references, say nothing.
+    aside = renumbered({(flag.a, flag.b) for pair in pairs for flag in pair.flags if _on_labels(pair, flag)})
     pairs = [
-        replace(pair, flags=()) if pair.a and pair.a[0].section in left.listed else pair
-        for pair in _without_labels(pairs)
+        _only(
+            pair,
+            lambda flag, pair: (
+                not (pair.a and pair.a[0].section in sides[0].listed)
+                and ((flag.a, flag.b) not in aside or not _on_labels(pair, flag))
+            ),
+        )
+        for pair in pairs
     ]
     decided = changed_references(pairs, labels(pairs, a, b), rules=terms.rules)
     pairs = [_only(pair, lambda flag, _: points_elsewhere(flag, decided)) for pair in pairs]
-    return Alignment(tuple(pairs), left.passages, right.passages)
-
-
-def _group(
-    matched: WordMatches,
-    encoder: DocumentEncoder | None,
-    chunk_cosines: ChunkCosines | None,
-    progress: Progress | None,
-) -> tuple[list[Group], set[Group]]:
-    """Group the passages of two documents; also return the groups with two sides that kept their order."""
-    left, right, matching = matched.left, matched.right, matched.matching
-    if encoder is not None:
-        # Two references resemble each other in meaning whatever they name: only words tell whether they are the same.
-        of_a, of_b = _rest(matching, left, right)
-        rest = left.outside_references(of_a), right.outside_references(of_b)
-        if chunk_cosines:
-            rest = _promising(rest, matching, left, right, matched.alike, chunk_cosines)
-        texts, expected = (left.texts, right.texts), matching.abreast_both_ways(left.weights, right.weights)
-        close = meaning_candidates(left.keys, right.keys, texts, rest, expected, encoder, progress)
-        # The certain pairs come first: the others are placed between them.
-        for thresholds in (_SURE_MEANING, _MEANING):
-            matching.grow(_of_words(close, left, right), thresholds, left.weights)
-    groups = join(matching, left.keys, right.keys)
-    both = [group for group in groups if group.a and group.b]
-    kept = in_order({group.a[0]: group.b[0] for group in both}, left.weights)
-    return groups, {group for group in both if group.a[0] in kept}
-
-
-def _match_wording(
-    left: _CutDocument, right: _CutDocument, ignore: IgnoreOptions
-) -> tuple[Matching, WordCosines]:
-    """Find partners with the same or nearly the same words; also return the cosines of the other passages' words."""
-    matching, weights = Matching(), left.weights
-    once = list(_same_once(left.keys, right.keys))
-    # Passages that occur once come first: as neighbours they tell the copies of a repeated passage apart.
-    for least in (_FEW_WORDS, 1):
-        matching.grow([candidate for candidate in once if weights[candidate.a] >= least], _EXACT, weights)
-    matching.grow(list(_same(left.keys, right.keys, matching, weights)), _EXACT, weights)
-    if ignore.whitespace:
-        joined = [[(run_together(text, ignore),) for text in side.texts] for side in (left, right)]
-        matching.grow(list(_same(joined[0], joined[1], matching, weights)), _EXACT, weights)
-    _drop_strays(matching, weights)
-    alike = WordCosines.of(left.keys, right.keys, *_rest(matching, left, right))
-    expected = matching.abreast_both_ways(weights, right.weights)
-    near = lexical_candidates(left.keys, right.keys, alike, expected)
-    matching.grow(_of_words(near, left, right), _WORDING, weights)
-    matching.grow(list(_same_but_for_date(left, right, _rest(matching, left, right))), _DATED, weights)
-    return matching, alike
-
-
-def _promising(
-    rest: _Rest,
-    matching: Matching,
-    left: _CutDocument,
-    right: _CutDocument,
-    words: WordCosines,
-    chunks: ChunkCosines,
-) -> _Rest:
-    """Select the passages without a partner that could find one by meaning."""
-    of_a, of_b = rest
-    kept_a: list[int] = []
-    kept_b: set[int] = set()
-    start = 0
-    for by_chunks in chunks.of_passages([left.passages[i] for i in of_a], [right.passages[j] for j in of_b]):
-        some = of_a[start : start + len(by_chunks)]
-        near = matching.near(some, of_b, _MEANING.reach, left.weights)
-        rows, columns = promising(by_chunks, words.among(some, of_b), near)
-        kept_a += [some[row] for row in rows]
-        kept_b.update(of_b[column] for column in columns)
-        start += len(some)
-    return kept_a, sorted(kept_b)
+    return Alignment(tuple(pairs), sides[0].passages, sides[1].passages)
 
 
 def _same_once(a: Sequence[Keys], b: Sequence[Keys]) -> Iterator[PairCandidate]:
@@ -266,15 +268,13 @@ def _same_once(a: Sequence[Keys], b: Sequence[Keys]) -> Iterator[PairCandidate]:
             yield PairCandidate(i, place[keys], 1.0)
 
 
-def _same(
-    a: Sequence[Keys], b: Sequence[Keys], matching: Matching, weights: Sequence[int]
-) -> Iterator[PairCandidate]:
+def _same(a: Sequence[Keys], b: Sequence[Keys], matching: Matching) -> Iterator[PairCandidate]:
     """Yield pairs with the same words; if these occur often in B, only the pairs near the expected place."""
     places: dict[Keys, list[int]] = {}
     for j, keys in enumerate(b):
         places.setdefault(keys, []).append(j)
     met: Counter[Keys] = Counter()
-    for i, (keys, expected) in enumerate(zip(a, matching.abreast((len(a), len(b)), weights), strict=True)):
+    for i, (keys, expected) in enumerate(zip(a, matching.abreast(), strict=True)):
         near = places.get(keys, [])
         if len(near) > REPEATED:
             near = [near[copy] for copy in around(near, met[keys], expected)]
@@ -308,11 +308,12 @@ def _numbers_aside(text: str) -> Keys:
     return tuple(word.key for word in words(text, _NUMBERS_ASIDE) if not word.sign)
 
 
-def _drop_strays(matching: Matching, weights: Sequence[int]) -> None:
+def _drop_strays(matching: Matching) -> None:
     """Drop the short passages that moved without a neighbour.
 
     Where two documents share next to nothing, drop also those that kept their order.
     """
+    weights = matching.weights
     strangers = sum(weights[a] for a in matching.partner) < _STRANGERS * sum(weights)
     kept = set[int]() if strangers else in_order(matching.partner, weights)
     strays = [
@@ -327,31 +328,15 @@ def _drop_strays(matching: Matching, weights: Sequence[int]) -> None:
         matching.taken.discard(matching.partner.pop(a))
 
 
-def _of_words(
-    candidates: Sequence[PairCandidate], left: _CutDocument, right: _CutDocument
-) -> list[PairCandidate]:
-    """The candidates of at least two words on either side: "7" and "8h 7" have nothing in common."""
-    return [
-        candidate
-        for candidate in candidates
-        if len(left.keys[candidate.a]) >= 2 and len(right.keys[candidate.b]) >= 2
-    ]
-
-
-def _rest(matching: Matching, left: _CutDocument, right: _CutDocument) -> _Rest:
-    of_a = [i for i in range(len(left.passages)) if i not in matching.partner]
-    return of_a, [j for j in range(len(right.passages)) if j not in matching.taken]
-
-
 def _pair(
     group: Group,
-    left: _CutDocument,
-    right: _CutDocument,
+    sides: tuple[_CutDocument, _CutDocument],
     kept: bool,
     ignore: IgnoreOptions,
     terms: ContractTerms,
 ) -> PassagePair:
     """Give a group its state, edits and flags; `kept`: whether it kept its order."""
+    left, right = sides
     a_text = "\n\n".join(left.texts[i] for i in group.a)
     b_text = "\n\n".join(right.texts[j] for j in group.b)
     a, b = (tuple(left.passages[i] for i in group.a), tuple(right.passages[j] for j in group.b))
@@ -377,28 +362,10 @@ def _same_but_for_numbers(a: str, b: str) -> bool:
     return fewest >= _FEW_ENOUGH and wording(left, right) >= _ALIKE_BUT_FOR_NUMBERS
 
 
-def _without_labels(pairs: Sequence[PassagePair]) -> Iterable[PassagePair]:
-    """Drop the flags on labels of equations that were only renumbered."""
-    labels = {(flag.a, flag.b) for pair in pairs for flag in pair.flags if _on_labels(pair, flag)}
-    aside = renumbered(labels)
-    for pair in pairs:
-        yield _only(pair, lambda flag, pair: (flag.a, flag.b) not in aside or not _on_labels(pair, flag))
-
-
 def _only(pair: PassagePair, keep: Callable[[Flag, PassagePair], bool]) -> PassagePair:
     """Keep some flags of a pair."""
     left = tuple(flag for flag in pair.flags if keep(flag, pair))
     return pair if left == pair.flags else replace(pair, flags=left)
-
-
-def _with_clauses(pairs: Sequence[PassagePair], terms: ContractTerms) -> list[PassagePair]:
-    """Flag the clauses that only one of two versions has, where the texts set rules."""
-    if not terms.rules:
-        return list(pairs)
-    return [
-        pair if pair.a and pair.b else replace(pair, flags=one_sided_flags(pair.a_text, pair.b_text, terms))
-        for pair in pairs
-    ]
 
 
 def _on_labels(pair: PassagePair, flag: Flag) -> bool:

@@ -75,9 +75,14 @@ class Standing:
 
 
 class Matching:
-    """The partners found so far, passages of A with passages of B; grows round by round."""
+    """The partners found so far, passages of A with passages of B; grows round by round.
 
-    def __init__(self) -> None:
+    `weights` are the words of all passages of A, and `others` of all of B; the heaviest run of passages counts as
+    having kept its order.
+    """
+
+    def __init__(self, weights: Sequence[int], others: Sequence[int] = ()) -> None:
+        self.weights, self.others = weights, others
         self.partner: dict[int, int] = {}
         self.taken: set[int] = set()
         self.score: dict[int, float] = {}
@@ -92,15 +97,9 @@ class Matching:
         """Whether neither of the two has a partner."""
         return candidate.a not in self.partner and candidate.b not in self.taken
 
-    def grow(
-        self, candidates: Sequence[PairCandidate], thresholds: Thresholds, weights: Sequence[int]
-    ) -> None:
-        """Make partners of free candidates that reach the threshold, best first.
-
-        Args:
-            weights: words of each passage of A; the heaviest run of passages counts as having kept its order.
-        """
-        order = _Order(self.partner, weights)
+    def grow(self, candidates: Iterable[PairCandidate], thresholds: Thresholds) -> None:
+        """Make partners of free candidates that reach the threshold, best first."""
+        order = _Order(self.partner, self.weights)
         placed = [(candidate, order.standing(candidate)) for candidate in candidates if self.free(candidate)]
         good = [
             (candidate.score + IN_ORDER * standing.kept, standing.offset, candidate)
@@ -109,17 +108,10 @@ class Matching:
         ]
         self.take(good)
 
-    def near(
-        self, of_a: Sequence[int], of_b: Sequence[int], reach: float, weights: Sequence[int]
-    ) -> BoolArray:
-        """Whether two passages are within `reach` of one pair of partners, on the same side of it: [n, m].
-
-        Args:
-            of_a: passages of A, ascending.
-            of_b: passages of B, ascending.
-        """
+    def near(self, of_a: Sequence[int], of_b: Sequence[int], reach: float) -> BoolArray:
+        """Whether passages, ascending, are within `reach` of one pair of partners, on the same side of it: [n, m]."""
         near = np.zeros((len(of_a), len(of_b)), bool)
-        for a in in_order(self.partner, weights):
+        for a in in_order(self.partner, self.weights):
             b = self.partner[a]
             for rows, columns in (
                 (_between(of_a, a - reach, a), _between(of_b, b - reach, b)),
@@ -128,24 +120,24 @@ class Matching:
                 near[rows, columns] = True
         return near
 
-    def abreast(self, sizes: tuple[int, int], weights: Sequence[int]) -> Places:
+    def abreast(self) -> Places:
         """Expect each passage of A at two places in B, counted from the partners before it and after it.
 
         The beginnings of both documents count as partners here, and so do their ends.
         """
-        shifts = [(a, self.partner[a] - a) for a in sorted(in_order(self.partner, weights))]
+        shifts = [(a, self.partner[a] - a) for a in sorted(in_order(self.partner, self.weights))]
         places: list[tuple[int, ...]] = []
         before = 0
-        for a, after in [*shifts, (sizes[0], sizes[1] - sizes[0])]:
+        for a, after in [*shifts, (len(self.weights), len(self.others) - len(self.weights))]:
             places += [(i + before, i + after) for i in range(len(places), a)]
             before = after
         return places
 
-    def abreast_both_ways(self, a: Sequence[int], b: Sequence[int]) -> tuple[Places, Places]:
-        """Expect each passage of A in B, and each of B in A, given the weights of all passages of A and of B."""
-        turned = Matching()
+    def abreast_both_ways(self) -> tuple[Places, Places]:
+        """Expect each passage of A in B, and each of B in A."""
+        turned = Matching(self.others, self.weights)
         turned.partner = {of_b: of_a for of_a, of_b in self.partner.items()}
-        return self.abreast((len(a), len(b)), a), turned.abreast((len(b), len(a)), b)
+        return self.abreast(), turned.abreast()
 
     def take(self, good: list[tuple[float, int, PairCandidate]]) -> None:
         """Make partners of free candidates, best first, each given with its worth and `Standing.offset`."""

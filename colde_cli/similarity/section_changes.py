@@ -74,10 +74,10 @@ def section_changes(
     ignore = between(a, b, ignore)
     names_a, names_b = ([name(section, ignore) for section in document.sections] for document in (a, b))
     flows = _Flows(alignment, len(a.sections), len(b.sections))
-    candidates, matching = _candidates(flows, a, b, names_a, names_b), Matching()
+    candidates, matching = _candidates(flows, a, b, names_a, names_b), Matching(flows.weights)
     for least in (0.9, 0.0):
         certain = [candidate for candidate in candidates if candidate.score >= least]
-        matching.grow(certain, _THRESHOLDS, flows.weights)
+        matching.grow(certain, _THRESHOLDS)
     _match_bare(a, b, matching)
     with_partner = set(matching.partner)
     parts_a = _parts(flows.of_a, flows.words_a, with_partner, matching.taken)
