@@ -47,9 +47,9 @@ class LineStyle(NamedTuple):
 _style_of = lru_cache(maxsize=1024)(LineStyle)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: there are tens of thousands, and a frozen one takes twice as long
 class Line:
-    """One line of text.
+    """One line of text, which nobody changes.
 
     Attributes:
         text: clean text; a word divided at the line's end keeps its soft hyphen or "-".
@@ -93,10 +93,9 @@ class Line:
 
     def __post_init__(self) -> None:
         # Both are asked for many times while headings are found.
-        style = _style_of(self.size, self.bold > 0.6, self.font, self.italic > 0.6)
-        object.__setattr__(self, "style", style)
+        self.style = _style_of(self.size, self.bold > 0.6, self.font, self.italic > 0.6)
         title = self.text[: len(self.text) - self.mark].rstrip() if self.mark else self.text.rstrip()
-        object.__setattr__(self, "title", title or self.text)
+        self.title = title or self.text
 
     @property
     def breaks(self) -> bool:
