@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -69,24 +69,25 @@ class _Entry:
 def leave_out_contents(lines: Sequence[Line], headings: Collection[int], account: Account) -> set[int]:
     """Find the lines of tables of contents, and add their entries to an account, without page numbers and leaders.
 
-    Args:
-        lines: of the document, in content order.
-        headings: indices of the lines that look like headings; one that ends in a number may still be an entry.
-        account: gets a text for each entry.
-
-    Returns:
-        Indices of the lines.
+    A line that looks like a heading may still be an entry if it ends in a number. Returns the indices of the lines.
     """
     blocks = [block for block in _blocks(lines, headings) if _rises(block)]
     if not blocks:
         return set()
-    index = _Beginnings(
-        lines, {place for block in blocks for entry in block for place in (*entry.before, entry.index)}
-    )
+    listed = {place for block in blocks for entry in block for place in (*entry.before, entry.index)}
+    beginnings: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+    for index, line in enumerate(lines):
+        if index not in listed:
+            name = _name(line.text)
+            beginnings[name[:_KEY]].append((name, line.page))
     found: set[int] = set()
     for block in blocks:
-        _confirm(block, lines, index)
-        entries = _without_ends(block)
+        _confirm(block, lines, beginnings)
+        known = [place for place, entry in enumerate(block) if entry.confirmed or entry.led]
+        # The first and the last entries may as well be other lines with numbers.
+        entries = block[known[0] : known[-1] + 1] if known else []
+        if entries:
+            entries[0] = replace(entries[0], before=())
         titles = {_name(entry.title) for entry in entries if entry.confirmed}
         if len(titles) >= max(_FEWEST, _CONFIRMED * len(entries)):
             found.update(*((*entry.before, entry.index) for entry in entries))
@@ -142,26 +143,16 @@ def _rises(block: Sequence[_Entry]) -> bool:
     return sum(len(name) >= _SHORTEST for name in names) >= max(_FEWEST, _CONFIRMED * len(block))
 
 
-class _Beginnings:
-    """Finds the pages with lines that begin as a title does."""
-
-    def __init__(self, lines: Sequence[Line], entries: Collection[int]) -> None:
-        self._lines: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
-        for index, line in enumerate(lines):
-            if index not in entries:
-                name = _name(line.text)
-                self._lines[name[:_KEY]].append((name, line.page))
-
-    def pages(self, title: str) -> set[int]:
-        """The pages on which a line begins with a title, or holds the first part of it."""
-        name = _name(title)
-        if len(name) < _SHORTEST:
-            return set()
-        return {
-            page
-            for line, page in self._lines.get(name[:_KEY], ())
-            if line.startswith(name) or (name.startswith(line) and len(line) >= _LEAST_OF_LINE * len(name))
-        }
+def _pages(title: str, beginnings: Mapping[str, Sequence[tuple[str, int]]]) -> set[int]:
+    """The pages on which a line begins with a title, or holds the first part of it."""
+    name = _name(title)
+    if len(name) < _SHORTEST:
+        return set()
+    return {
+        page
+        for line, page in beginnings.get(name[:_KEY], ())
+        if line.startswith(name) or (name.startswith(line) and len(line) >= _LEAST_OF_LINE * len(name))
+    }
 
 
 def _name(text: str) -> str:
@@ -172,11 +163,13 @@ def _name(text: str) -> str:
     return "".join(filter(str.isalnum, name or text))[:_LETTERS]
 
 
-def _confirm(block: Sequence[_Entry], lines: Sequence[Line], index: _Beginnings) -> None:
+def _confirm(
+    block: Sequence[_Entry], lines: Sequence[Line], beginnings: Mapping[str, Sequence[tuple[str, int]]]
+) -> None:
     """Mark the entries that are found again on their pages."""
     for entry in block:
         whole = " ".join([*(lines[place].text for place in entry.before), entry.title])
-        pages = index.pages(entry.title) | (index.pages(whole) if entry.before else set())
+        pages = _pages(entry.title, beginnings) | (_pages(whole, beginnings) if entry.before else set())
         entry.offsets = {entry.number - page for page in pages}
     for form in ("1", "i"):
         entries = [entry for entry in block if entry.form == form]
@@ -186,24 +179,14 @@ def _confirm(block: Sequence[_Entry], lines: Sequence[Line], index: _Beginnings)
             entry.confirmed = best in entry.offsets
 
 
-def _without_ends(block: Sequence[_Entry]) -> Sequence[_Entry]:
-    """Drop the first and the last entries that may as well be other lines with numbers."""
-    known = [place for place, entry in enumerate(block) if entry.confirmed or entry.led]
-    if not known:
-        return ()
-    first, *rest = block[known[0] : known[-1] + 1]
-    return replace(first, before=()), *rest
-
-
 def _account_for(block: Sequence[_Entry], lines: Sequence[Line], account: Account) -> None:
     """Add the entries; a number that is not confirmed, nor in order between others that are, is kept."""
     for place, entry in enumerate(block):
         low = next((one.number for one in reversed(block[:place]) if one.confirmed), None)
         high = next((one.number for one in block[place + 1 :] if one.confirmed), None)
         in_order = low is not None and high is not None and low <= entry.number <= high
-        known = entry.confirmed or in_order
         words = [*(lines[index].text for index in entry.before), entry.title]
+        if not (entry.confirmed or in_order):
+            words.append(entry.written)
         page = lines[entry.index].page
-        account.add_text(
-            OutsideKind.CONTENTS, " ".join(words if known else [*words, entry.written]), pages=(page, page)
-        )
+        account.add_text(OutsideKind.CONTENTS, " ".join(words), pages=(page, page))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -104,7 +104,7 @@ class PagePlaces:
         """Take the text of the document, and its pages and paragraphs as they were read again."""
         self._text = text
         self._again = writer.text()
-        self._whole = text == self._again
+        self._whole = self._text == self._again
         self._pages = {page.number: page for page in pages}
         self._written = writer.written
         self._starts = [start for start, _ in writer.written]
@@ -116,69 +116,95 @@ class PagePlaces:
 
     def quads(self, passage: Span, part: Span) -> tuple[Quad, ...]:
         """Find the pieces of lines that hold the words of `part`, a span within the passage or heading `passage`."""
-        shift = self._shift(passage)
-        if shift is None:
-            return ()
-        found = self._boxes(part.start + shift, part.end + shift)
-        return tuple(_quad(row) for row in _rows(found))
+        return tuple(
+            _turned_back(
+                row[0],
+                (min(box.begin for box in row), max(box.end for box in row)),
+                (min(box.foot for box in row), max(box.top for box in row)),
+            )
+            for row in self._rows(passage, part)
+        )
 
     def caret(self, passage: Span, place: int) -> Quad | None:
         """Find the place between two words: a narrow piece of their line."""
         shift = self._shift(passage)
         if shift is None:
             return None
-        for offset in range(place - 1, passage.start - 1, -1):
+        for offset in (*range(place - 1, passage.start - 1, -1), *range(place, passage.end)):
             if (box := self._box(offset + shift)) is not None:
-                return _narrow(box, box.end)
-        for offset in range(place, passage.end):
-            if (box := self._box(offset + shift)) is not None:
-                return _narrow(box, box.begin)
+                middle, half = box.end if offset < place else box.begin, _CARET * box.height / 2
+                return _turned_back(box, (middle - half, middle + half), (box.foot, box.top))
         return None
 
     def margin(self, passage: Span) -> tuple[Quad, ...]:
-        """Find the places beside the lines of a passage, one for each column and page."""
-        shift = self._shift(passage)
-        if shift is None:
-            return ()
-        found = self._boxes(passage.start + shift, passage.end + shift)
+        """Find the places beside the lines of a passage, one for each column and page.
+
+        A bar is left of all rows of their paragraph that are near: a passage may begin within a row.
+        """
         columns: list[list[_Box]] = []
-        for row in _rows(found):
+        for row in self._rows(passage, passage):
             box = _Box(row[0].page, row[0].angle, row[0].begin, row[-1].end, row[0].foot, row[0].top)
             if columns and box.goes_on_below(columns[-1][-1]):
                 columns[-1].append(box)
             else:
                 columns.append([box])
-        number = bisect_right(self._starts, passage.start + shift) - 1
-        paragraph = [box for box in self._letters.get(number, ()) if box is not None]
-        return tuple(_beside(column, paragraph) for column in columns)
+        shift = self._shift(passage)
+        paragraph = (
+            [] if shift is None else self._paragraph(bisect_right(self._starts, passage.start + shift) - 1)
+        )
+        quads = []
+        for column in columns:
+            foot, top = min(box.foot for box in column), max(box.top for box in column)
+            reach = 2 * column[0].height
+            near = [
+                box
+                for box in paragraph
+                if box is not None
+                and (box.page, box.angle) == (column[0].page, column[0].angle)
+                and foot - reach < box.foot < top + reach
+            ]
+            left = min(box.begin for box in (*near, *column)) - _MARGIN
+            quads.append(_turned_back(column[0], (left - _BAR, left), (foot, top)))
+        return tuple(quads)
 
     def _shift(self, passage: Span) -> int | None:
         """How far a passage is from its place in the text read again, where nothing was left out."""
         if self._whole:
             return 0
         words = self._text[passage.start : passage.end]
-        found = self._again.find(words, self._last)
-        if found < 0:
-            found = self._again.find(words)
-        if found < 0:
+        place = self._again.find(words, self._last)
+        if place < 0:
+            place = self._again.find(words)
+        if place < 0:
             return None
-        self._last = found
-        return found - passage.start
+        self._last = place
+        return place - passage.start
 
-    def _boxes(self, start: int, end: int) -> list[_Box]:
-        return [box for place in range(start, end) if (box := self._box(place)) is not None]
+    def _rows(self, passage: Span, part: Span) -> list[list[_Box]]:
+        """Divide the letters of a part of a passage into pieces of lines."""
+        shift = self._shift(passage)
+        rows: list[list[_Box]] = []
+        for offset in range(part.start, part.end if shift is not None else part.start):
+            box = self._box(offset + (shift or 0))
+            if box is not None and rows and box.continues(rows[-1][-1]):
+                rows[-1].append(box)
+            elif box is not None:
+                rows.append([box])
+        return rows
 
     def _box(self, offset: int) -> _Box | None:
         number = bisect_right(self._starts, offset) - 1
         if number < 0:
             return None
-        if number not in self._letters:
-            self._letters[number] = self._paragraph(number)
-        letters, place = self._letters[number], offset - self._starts[number]
+        letters, place = self._paragraph(number), offset - self._starts[number]
         return letters[place] if place < len(letters) else None
 
     def _paragraph(self, number: int) -> list[_Box | None]:
         """Give each character of a paragraph its box: what its lines have besides are blanks and hyphens."""
+        if number < 0:
+            return []
+        if number in self._letters:
+            return self._letters[number]
         start, lines = self._written[number]
         end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self._again)
         letters = [letter for line in lines for letter in self._line(line)]
@@ -193,17 +219,18 @@ class PagePlaces:
             here = at < len(letters) and letters[at][0] == character
             boxes.append(letters[at][1] if here else None)
             at += here
+        self._letters[number] = boxes
         return boxes
 
-    def _line(self, line: Line) -> list[tuple[str, _Box | None]]:
+    def _line(self, line: Line) -> Iterable[tuple[str, _Box | None]]:
         """List the letters of a line, or of a part of it that a heading left."""
         page, whole = self._pages[line.page], self._lines[line.page, line.place]
         letters = _solid(line.text)
         boxes: list[_Box | None] = [None] * len(letters)
         if line.place < len(page.boxes):
-            of_all = _cleaned_boxes(whole.text, _boxes(line.page, page, line.place))
+            of_all = _cleaned_boxes(whole.text, line.page, *page.boxes[line.place])
             boxes = of_all[: len(letters)] if whole.text.startswith(line.text) else of_all[-len(letters) :]
-        return list(zip(letters, boxes, strict=True))
+        return zip(letters, boxes, strict=True)
 
 
 def _solid(text: str) -> str:
@@ -211,28 +238,26 @@ def _solid(text: str) -> str:
     return "".join(text.replace(SOFT_HYPHEN, "").split())
 
 
-def _boxes(number: int, page: PdfPage, place: int) -> Iterator[tuple[str, _Box]]:
-    """Yield the letters of a line as they are printed, each with its box."""
-    letters, angle, values = page.boxes[place]
-    for index, letter in enumerate(letters):
-        yield letter, _Box(number, angle, *values[4 * index : 4 * index + 4])
-
-
-def _cleaned_boxes(text: str, printed: Iterator[tuple[str, _Box]]) -> list[_Box | None]:
-    """Give each letter of a cleaned line its box; a ligature is divided among its letters."""
+def _cleaned_boxes(
+    text: str, page: int, printed: str, angle: float, values: Sequence[float]
+) -> list[_Box | None]:
+    """Give each letter of a cleaned line its box, from those printed; a ligature is divided among its letters."""
     plain: list[str] = []
     boxes: list[_Box] = []
-    for letter, box in printed:
+    for index, letter in enumerate(printed):
+        begin, end, foot, top = values[4 * index : 4 * index + 4]
         letters = _solid(clean(letter))
         plain += letters
-        boxes += _divided(box, len(letters))
-    wanted, found = _solid(text), "".join(plain)
-    if wanted == found:
+        width = (end - begin) / max(1, len(letters))
+        starts = [begin + width * number for number in range(len(letters))]
+        boxes += [_Box(page, angle, start, start + width, foot, top) for start in starts]
+    wanted, given = _solid(text), "".join(plain)
+    if wanted == given:
         return list(boxes)
     from rapidfuzz.distance import Levenshtein
 
     aligned: list[_Box | None] = [None] * len(wanted)
-    for code in Levenshtein.opcodes(found, wanted):
+    for code in Levenshtein.opcodes(given, wanted):
         count = code.src_end - code.src_start
         for step, place in enumerate(range(code.dest_start, code.dest_end)):
             if count:
@@ -240,49 +265,9 @@ def _cleaned_boxes(text: str, printed: Iterator[tuple[str, _Box]]) -> list[_Box 
     return aligned
 
 
-def _divided(box: _Box, count: int) -> list[_Box]:
-    step = (box.end - box.begin) / max(1, count)
-    starts = [box.begin + step * number for number in range(count)]
-    return [_Box(box.page, box.angle, start, start + step, box.foot, box.top) for start in starts]
-
-
-def _rows(boxes: Sequence[_Box]) -> list[list[_Box]]:
-    """Divide letters into pieces of lines."""
-    rows: list[list[_Box]] = []
-    for box in boxes:
-        if rows and box.continues(rows[-1][-1]):
-            rows[-1].append(box)
-        else:
-            rows.append([box])
-    return rows
-
-
-def _quad(row: Sequence[_Box]) -> Quad:
-    begin, end = min(box.begin for box in row), max(box.end for box in row)
-    return _turned_back(row[0], begin, end, min(box.foot for box in row), max(box.top for box in row))
-
-
-def _beside(column: Sequence[_Box], paragraph: Sequence[_Box]) -> Quad:
-    """Draw a bar beside rows, left of all rows of their paragraph that are near: a passage may begin within a row."""
-    foot, top = min(box.foot for box in column), max(box.top for box in column)
-    reach = 2 * column[0].height
-    near = [
-        box.begin
-        for box in paragraph
-        if (box.page, box.angle) == (column[0].page, column[0].angle)
-        and foot - reach < box.foot < top + reach
-    ]
-    left = min([*near, *(box.begin for box in column)]) - _MARGIN
-    return _turned_back(column[0], left - _BAR, left, foot, top)
-
-
-def _narrow(box: _Box, place: float) -> Quad:
-    half = _CARET * box.height / 2
-    return _turned_back(box, place - half, place + half, box.foot, box.top)
-
-
-def _turned_back(box: _Box, begin: float, end: float, foot: float, top: float) -> Quad:
+def _turned_back(box: _Box, along: tuple[float, float], across: tuple[float, float]) -> Quad:
+    """The corners of a piece of a line that has the direction of a box."""
     sine, cosine = math.sin(math.radians(box.angle)), math.cos(math.radians(box.angle))
-    corners = ((begin, top), (end, top), (begin, foot), (end, foot))
+    corners = ((u, v) for v in across[::-1] for u in along)
     points = (value for u, v in corners for value in (u * cosine - v * sine, u * sine + v * cosine))
     return Quad(box.page, tuple(round(value, 2) for value in points))

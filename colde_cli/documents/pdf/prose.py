@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 from colde_cli.documents.pdf.lines import Line, in_row
 
@@ -35,13 +36,7 @@ _LONGEST_WORD = 100  # letters; of a longer word, only the end is looked at
 
 
 class Geometry:
-    """Finds the first and last lines of paragraphs by leading and column edges.
-
-    Args:
-        lines: of the document.
-        body_size: size of the running text, in points.
-        leading: usual distance of baselines, in points.
-    """
+    """Finds the first and last lines of paragraphs by leading (usual distance of baselines) and column edges."""
 
     def __init__(self, lines: Sequence[Line], body_size: float, leading: float) -> None:
         self.body_size = body_size
@@ -50,37 +45,30 @@ class Geometry:
         for line in lines:
             ends[line.page, round(line.x0 / 40)].append(line.x1)
         usual = {place: sorted(values)[int(0.85 * (len(values) - 1))] for place, values in ends.items()}
-        self._ends = {place: self._end(place, usual, len(ends[place])) for place in usual}
-
-    @staticmethod
-    def _end(place: tuple[int, int], usual: Mapping[tuple[int, int], float], count: int) -> float:
-        """Find the right edge of the lines of one indent; a few indented lines end where their column does."""
-        page, indent = place
-        if count >= _MIN_LINES:
-            return usual[place]
-        before = (usual.get((page, other), 0.0) for other in range(max(0, indent - _INDENTS), indent))
-        return max(usual[place], *before, 0.0)
+        self._ends = dict(usual)  # right edges by page and indent
+        for (page, indent), end in usual.items():
+            if len(ends[page, indent]) < _MIN_LINES:  # a few indented lines end where their column does
+                before = (usual.get((page, other), 0.0) for other in range(max(0, indent - _INDENTS), indent))
+                self._ends[page, indent] = max(end, *before, 0.0)
 
     def is_short(self, line: Line) -> bool:
         """Whether the line stops well before its column's right edge."""
-        return line.x1 < self._right(line) - 2.5 * line.size
-
-    def _right(self, line: Line) -> float:
-        return self._ends[line.page, round(line.x0 / 40)]
+        return line.x1 < self._ends[line.page, round(line.x0 / 40)] - 2.5 * line.size
 
     def ends_early(self, before: Line, line: Line) -> bool:
         """Whether a line stops before its column's right edge although the first word of the next line would fit."""
         word = line.text.partition(" ")[0]
         width = (len(word) + 1) * line.width / max(1, len(line.text))
-        return self.is_short(before) and before.x1 + width < self._right(before)
+        fits = before.x1 + width < self._ends[before.page, round(before.x0 / 40)]
+        return fits and self.is_short(before)
 
     def begins_paragraph(self, before: Line, line: Line, after: Line | None) -> bool:
         """Whether `line` begins a paragraph, given its neighbours in content order."""
         if abs(before.size - line.size) > 0.12 * self.body_size or _is_caption(line):
             return True
-        if _begins_item(before, line):
-            return True
         gap = before.base - line.base
+        if gap != 0 if line.text[:1] in _SIGNS else _next_item(before, line):
+            return True  # an item of a list, with a bullet or the same dash as the line before
         if before.style == line.style and line.size > 1.2 * self.body_size and 0 < gap < 1.6 * line.size:
             return False  # a title of several lines
         ended = bool(_ENDS.search(before.title))
@@ -121,13 +109,6 @@ def _is_caption(line: Line) -> bool:
     return line.text[:1] in _CAPTION_LETTERS and _CAPTION.match(line.text) is not None
 
 
-def _begins_item(before: Line, line: Line) -> bool:
-    """Whether a line begins an item of a list: with a bullet, or with the same dash as the line before."""
-    if line.text[:1] in _SIGNS:
-        return line.base != before.base
-    return _next_item(before, line)
-
-
 def _next_item(first: Line, line: Line) -> bool:
     """Whether a line begins with the same dash as the first line of an item, at the same place."""
     if first.text[:2] != line.text[:2] or _DASH.match(line.text) is None:
@@ -140,7 +121,12 @@ def paragraphs(geometry: Geometry, lines: Sequence[Line]) -> list[list[Line]]:
 
     Placed there, pages ascend: the interruption is on the page on which the paragraph begins.
     """
-    pieces = _pieces(geometry, lines)
+    pieces: list[list[Line]] = []
+    for line, after in zip_longest(lines, lines[1:]):
+        if pieces and _joins(geometry, pieces[-1], line, after):
+            pieces[-1].append(line)
+        else:
+            pieces.append([line])
     whole: list[list[Line]] = []
     index = 0
     while index < len(pieces):
@@ -153,17 +139,6 @@ def paragraphs(geometry: Geometry, lines: Sequence[Line]) -> list[list[Line]]:
             pieces[resumed] = pieces[index] + pieces[resumed]  # it may be interrupted again
             index = resumed
     return whole
-
-
-def _pieces(geometry: Geometry, lines: Sequence[Line]) -> list[list[Line]]:
-    pieces: list[list[Line]] = []
-    for index, line in enumerate(lines):
-        after = lines[index + 1] if index + 1 < len(lines) else None
-        if pieces and _joins(geometry, pieces[-1], line, after):
-            pieces[-1].append(line)
-        else:
-            pieces.append([line])
-    return pieces
 
 
 def _joins(geometry: Geometry, piece: Sequence[Line], line: Line, after: Line | None) -> bool:
@@ -187,18 +162,13 @@ def _resumed(geometry: Geometry, pieces: Sequence[Sequence[Line]], index: int) -
     for later in range(index + 1, min(index + _ASIDES, len(pieces))):
         first = pieces[later][0]
         ended = later == index + 1 and first.text[:1].isupper() and geometry.ends_early(last, first)
-        if geometry.is_text(first) and _goes_on(last, first) and not ended:
+        can = not first.text[:1].isupper() or last.text.endswith(",")  # go on with the unfinished sentence
+        begins = _BULLET.match(first.text) or _is_caption(first)
+        if geometry.is_text(first) and can and not begins and not ended:
             return later
         if first.page > last.page + 1 or not geometry.is_aside(pieces[later]):
             break
     return index
-
-
-def _goes_on(last: Line, first: Line) -> bool:
-    """Whether one line can continue the unfinished sentence of another."""
-    if _BULLET.match(first.text) or _is_caption(first):
-        return False
-    return not first.text[:1].isupper() or last.text.endswith(",")
 
 
 class ProseWriter:
@@ -227,8 +197,8 @@ class ProseWriter:
         joined = JoinedLines(self._hyphens)
         for line in lines:
             joined.add(line.text)
-            while len(self.page_starts) < line.page:
-                self.page_starts.append(start + joined.length - len(line.text))
+            missing = line.page - len(self.page_starts)
+            self.page_starts += [start + joined.length - len(line.text)] * missing
         text = joined.text().replace(SOFT_HYPHEN, "")
         self._pieces.append(text)
         self.length += len(text)
@@ -270,17 +240,14 @@ class JoinedLines:
                 self._end = self._end[:-1]
                 self.length -= 1
             line = f" {line}" if between is None else between + line
-        self._write(line)
+        if line:
+            self._pieces.append(line)
+            self.length += len(line)
+            self._end = (self._end + line[-_LONGEST_WORD:])[-_LONGEST_WORD:]
 
     def text(self) -> str:
         """Return the whole text."""
         return "".join(self._pieces)
-
-    def _write(self, text: str) -> None:
-        if text:
-            self._pieces.append(text)
-            self.length += len(text)
-            self._end = (self._end + text[-_LONGEST_WORD:])[-_LONGEST_WORD:]
 
 
 class Hyphens:
