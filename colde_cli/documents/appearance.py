@@ -8,17 +8,16 @@ document lives. A file that has changed since it was read, or is gone, is not lo
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from colde_cli.documents.document import Document
-from colde_cli.documents.outside import OutsideKind, OutsideText, PartKind, UnreadPart, digest_of
+from colde_cli.documents.outside import OutsideKind, PartKind, UnreadPart, digest_of
 from colde_cli.documents.sandbox import readers, sandboxed
 
 MEMORY = 1 << 30
@@ -30,7 +29,6 @@ STEP_SECONDS = 15.0
 MOST_PICTURES = 2_000
 """Maximum number of pictures of a document that are decoded; more keep the digest of what is stored."""
 _RESTARTS = 3
-_PIXELS = "pixels:"
 _PLACE = re.compile(r"page (\d+) image (\d+)")
 _FORMATS = ("pdf", "docx", "odt")
 _ABOUT_COUNTS = frozenset((OutsideKind.LINKS, OutsideKind.FORM_VALUES))
@@ -42,6 +40,8 @@ _SEEN = (
     | (frozenset(PartKind) - {PartKind.SCRIPTS, PartKind.FORMS, PartKind.ATTACHMENTS})
 )
 """Kinds of texts and parts that make the page on which they are look different."""
+Looks = Mapping[Any, str | None]
+"""By the number of a page or the digest of a picture what was found, None where that failed."""
 
 
 def settled(
@@ -56,12 +56,6 @@ def settled(
        something else is told apart: they look different anyway. A page that cannot be drawn, or not within the limits,
        is equal to no other.
 
-    Args:
-        a: the first document, as read.
-        b: the second.
-        same_body: their bodies count as equal.
-        password: of encrypted PDFs.
-
     Returns:
         Both, with other parts. Documents of equal files, or without files, come back as they are.
     """
@@ -74,7 +68,12 @@ def settled(
     if not same_body:
         textless = {*a.report.pages_without_text, *b.report.pages_without_text}
         pages = [number for number in pages if number in textless]
-    return _with_pages(a, b, pages, password) if pages else (a, b)
+    if not pages:
+        return a, b
+    looks = _both(a, b, lambda document: _look(document, "pages", dict.fromkeys(pages), password))
+    if None in looks:
+        return a, b  # a file is gone
+    return _with_appearance(a, looks[0] or {}), _with_appearance(b, looks[1] or {})
 
 
 def _with_pixels(a: Document, b: Document, password: str | None) -> tuple[Document, Document]:
@@ -82,28 +81,26 @@ def _with_pixels(a: Document, b: Document, password: str | None) -> tuple[Docume
     if not (stored[0] - stored[1] and stored[1] - stored[0]):
         return a, b
     wanted = {digest for digest in stored[0] | stored[1] if stored[0][digest] != stored[1][digest]}
-    found = _both(a, b, lambda document: _decoded(document, wanted, password))
+    looks = _both(a, b, lambda document: _look(document, "pictures", _places(document, wanted), password))
     # A picture that both documents hold has the same pixels in both, whichever could be decoded.
-    pixels = {**found[0], **found[1]}
-    return _with_digests(a, pixels), _with_digests(b, pixels)
+    pixels = {digest: f"pixels:{found}" for look in looks for digest, found in (look or {}).items() if found}
+
+    def settled_part(part: UnreadPart) -> UnreadPart:
+        known = part.kind is PartKind.PICTURES and part.digest in pixels
+        return replace(part, digest=pixels[part.digest]) if known else part
+
+    return (
+        replace(a, parts=tuple(map(settled_part, a.parts))),
+        replace(b, parts=tuple(map(settled_part, b.parts))),
+    )
 
 
 def _pictures(document: Document) -> Iterator[UnreadPart]:
     return (part for part in document.parts if part.kind is PartKind.PICTURES and part.source)
 
 
-def _with_digests(document: Document, pixels: dict[str, str]) -> Document:
-    parts = tuple(
-        replace(part, digest=pixels[part.digest])
-        if part.kind is PartKind.PICTURES and part.digest in pixels
-        else part
-        for part in document.parts
-    )
-    return replace(document, parts=parts)
-
-
-def _decoded(document: Document, wanted: set[str], password: str | None) -> dict[str, str]:
-    """The digests of the pixels of pictures, by the digests of what is stored."""
+def _places(document: Document, wanted: set[str]) -> dict[str, Any]:
+    """Where pictures are, by digest: page and number in a PDF, or the name of a part of an Office file."""
     places: dict[str, Any] = {}
     for part in _pictures(document):
         if part.digest in wanted and part.digest not in places and len(places) < MOST_PICTURES:
@@ -112,9 +109,7 @@ def _decoded(document: Document, wanted: set[str], password: str | None) -> dict
                 places[part.digest] = part.source
             elif place is not None:
                 places[part.digest] = (int(place[1]), int(place[2]))
-    request = {"task": "pictures", "format": document.format, "password": password}
-    found = _look(document, request, "pictures", list(places.items())) or {}
-    return {digest: f"{_PIXELS}{pixels}" for digest, pixels in found.items() if pixels}
+    return places
 
 
 def _pages_to_draw(a: Document, b: Document) -> list[int]:
@@ -124,7 +119,13 @@ def _pages_to_draw(a: Document, b: Document) -> list[int]:
         return []
     if any(report.skipped_sections or report.ignored for report in reports):
         return []  # on their pages stands what does not count
-    apart = [*_apart(a.outside, b.outside, _text_key), *_apart(a.parts, b.parts, _part_key)]
+    apart = [
+        *_apart(
+            (a.outside, b.outside),
+            lambda text: (text.kind, text.text, text.about if text.kind in _ABOUT_COUNTS else ""),
+        ),
+        *_apart((a.parts, b.parts), lambda part: (part.kind, part.digest)),
+    ]
     if any(item.pages is None and item.kind in _ON_PAGES for item in apart):
         return []
     seen = [item.pages for item in apart if item.pages and item.kind in _SEEN]
@@ -133,76 +134,42 @@ def _pages_to_draw(a: Document, b: Document) -> list[int]:
     return [number for number in range(first, last + 1) if number not in told]
 
 
-def _text_key(text: OutsideText) -> tuple[object, ...]:
-    return text.kind, text.text, text.about if text.kind in _ABOUT_COUNTS else ""
-
-
-def _part_key(part: UnreadPart) -> tuple[object, ...]:
-    return part.kind, part.digest
-
-
-def _apart(left: Sequence[Any], right: Sequence[Any], key: Callable[[Any], object]) -> list[Any]:
+def _apart(both: Sequence[Sequence[Any]], key: Callable[[Any], object]) -> list[Any]:
     """The texts or parts that are not equally often in both."""
-    counts = [Counter(map(key, items)) for items in (left, right)]
-    return [item for item in chain(left, right) if counts[0][key(item)] != counts[1][key(item)]]
+    counts = [Counter(map(key, items)) for items in both]
+    return [item for items in both for item in items if counts[0][key(item)] != counts[1][key(item)]]
 
 
-def _with_pages(
-    a: Document, b: Document, pages: list[int], password: str | None
-) -> tuple[Document, Document]:
-    request = {"task": "pages", "format": "pdf", "password": password}
-    drawn = _both(a, b, lambda document: _look(document, request, "pages", pages))
-    if None in drawn:
-        return a, b  # a file is gone
-    return _with_appearance(a, pages, drawn[0]), _with_appearance(b, pages, drawn[1])
-
-
-def _with_appearance(document: Document, pages: Iterable[int], drawn: dict[Any, str | None]) -> Document:
+def _with_appearance(document: Document, drawn: Looks) -> Document:
     parts = [
-        UnreadPart(PartKind.APPEARANCE, drawn.get(number) or document.digest, "", (number, number))
-        for number in pages
+        UnreadPart(PartKind.APPEARANCE, digest or document.digest, "", (number, number))
+        for number, digest in drawn.items()
     ]
     return replace(document, parts=(*document.parts, *parts))
 
 
-def _both(a: Document, b: Document, look: Callable[[Document], Any]) -> list[Any]:
+def _both(a: Document, b: Document, look: Callable[[Document], Looks | None]) -> list[Looks | None]:
     with readers(2) as pool:
         return list(pool.map(look, (a, b)))
 
 
-def _look(
-    document: Document, request: dict[str, Any], name: str, tasks: list[Any]
-) -> dict[Any, str | None] | None:
-    """Let a reader process look at pictures or pages.
-
-    Args:
-        document: of the file.
-        request: what to do.
-        name: of the list of tasks in the request.
-        tasks: numbers of pages, or pairs of a digest and a place.
-
-    Returns:
-        By the number of the page or the digest of the picture what was found, None where that failed; no dictionary
-        if there is no file.
-    """
-    found: dict[Any, str | None] = {}
+def _look(document: Document, task: str, places: Mapping[Any, Any], password: str | None) -> Looks | None:
+    """Let a reader process look at pages, or at pictures in their places; None if there is no file."""
+    looks: dict[Any, str | None] = {}
+    request = {"task": task, "format": document.format, "password": password}
     with _reopened(document) as file:
         if file is None:
             return None
         for _ in range(_RESTARTS + 1):
-            left = [task for task in tasks if _key(task) not in found]
-            begun = _look_once(file, {**request, name: left}, found) if left else None
+            wanted = [(key, place) for key, place in places.items() if key not in looks]
+            begun = _look_once(file, {**request, "wanted": wanted}, looks) if wanted else None
             if begun is None:
                 break
-            found[begun] = None  # it ended the process
-    return found
+            looks[begun] = None  # it ended the process
+    return {key: looks.get(key) for key in places}
 
 
-def _key(task: Any) -> Any:  # noqa: ANN401 - a number or a digest
-    return task if isinstance(task, int) else task[0]
-
-
-def _look_once(file: BinaryIO, request: dict[str, Any], found: dict[Any, str | None]) -> Any:  # noqa: ANN401
+def _look_once(file: BinaryIO, request: dict[str, Any], looks: dict[Any, str | None]) -> Any:  # noqa: ANN401
     """Run one process; return the page or the picture at which it died, None if it did not or never began one."""
     size = file.seek(0, 2)
     limits = {"memory": MEMORY + 2 * size, "seconds": SECONDS, "step": STEP_SECONDS}
@@ -213,29 +180,23 @@ def _look_once(file: BinaryIO, request: dict[str, Any], found: dict[Any, str | N
         for message in messages:
             if message["kind"] == "end":
                 return None
-            begun = message.get("number", message.get("digest")) if message["kind"] == "begin" else None
-            if message["kind"] == "page":
-                found[message["number"]] = message["digest"]
-            elif message["kind"] == "picture":
-                found[message["digest"]] = message["pixels"]
+            begun = message["of"] if message["kind"] == "begin" else None
+            if message["kind"] == "look":
+                looks[message["of"]] = message["digest"]
     return begun
 
 
-@contextmanager
+@contextlib.contextmanager
 def _reopened(document: Document) -> Iterator[BinaryIO | None]:
     """Open the file of a document again; None if it is gone or has changed."""
     if document.copy is not None:
         with document.copy.opened() as copy:
             yield copy
         return
-    try:
-        path = Path(document.path)
-        file = path.open("rb") if document.path and path.is_file() else None
-    except (OSError, ValueError):
+    with contextlib.ExitStack() as stack:
         file = None
-    if file is None:
-        yield None
-        return
-    with file:
-        same = digest_of(iter(lambda: file.read(1 << 20), b"")) == document.digest
+        with contextlib.suppress(OSError, ValueError):
+            path = Path(document.path)
+            file = stack.enter_context(path.open("rb")) if document.path and path.is_file() else None
+        same = file and digest_of(iter(lambda: file.read(1 << 20), b"")) == document.digest
         yield file if same else None

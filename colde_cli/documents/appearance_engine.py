@@ -1,10 +1,9 @@
 """Decode pictures and draw pages, in a process of its own.
 
-    request   task ("pictures" or "pages"), format, password, step, and the limits;
-              pictures: digests with places: page and number in a PDF, or the name of a part of an Office file
-              pages: their numbers (1-based)
-    answer    JSON lines: per picture `begin` and `picture` (digest, pixels), per page `begin` and `page` (number,
-              digest), then `end`; what cannot be decoded or drawn has no digest of its own
+request   task ("pictures" or "pages"), format, password, step, and the limits; `wanted`: numbers of pages (1-based), or
+          digests of pictures with their places: page and number in a PDF, or the name of a part of an Office file
+answer    JSON lines: per page or picture `begin` (of) and `look` (of, digest), then `end`; what cannot be decoded or
+          drawn has no digest
 
 If the process dies, what it began last is to blame.
 """
@@ -16,7 +15,7 @@ import hashlib
 import io
 import math
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pypdfium2_raw as pdfium
@@ -49,18 +48,25 @@ def answer(request: Request, data: bytes) -> None:
             if request["kept"]:
                 pdfium.FPDF_CloseDocument(document)
     else:
-        send_parts(data, request)
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for digest, name in request["wanted"]:
+                send_look(request, digest, decoded_part, archive, name)
     send("end")
+
+
+def send_look(request: Request, of: object, look: Callable[..., str | None], *arguments: Any) -> None:  # noqa: ANN401
+    """Send the digest of a page or a picture, within the limit of a step."""
+    limit_step(request["step"])
+    send("begin", of=of)
+    send("look", of=of, digest=look(*arguments))
 
 
 def send_pages(document: Handle, request: Request) -> None:
     """Draw pages and send the digests of their pixels."""
     form = pdfium.FPDFDOC_InitFormFillEnvironment(document, info := pdfium.FPDF_FORMFILLINFO(version=2))
     pdfium.FPDF_SetFormFieldHighlightAlpha(form, 0)
-    for number in request["pages"]:
-        limit_step(request["step"])
-        send("begin", number=number)
-        send("page", number=number, digest=drawn(document, form, number))
+    for number, _ in request["wanted"]:
+        send_look(request, number, drawn, document, form, number)
     if request["kept"]:
         pdfium.FPDFDOC_ExitFormFillEnvironment(form)
     del info
@@ -98,7 +104,7 @@ def bytes_of(bitmap: Handle) -> Handle:
 def send_pictures(document: Handle, request: Request) -> None:
     """Decode pictures of a PDF and send the digests of their pixels."""
     wanted: dict[int, dict[int, str]] = {}
-    for digest, (number, place) in request["pictures"]:
+    for digest, (number, place) in request["wanted"]:
         wanted.setdefault(number, {})[place - 1] = digest
     for number, places in wanted.items():
         page = pdfium.FPDF_LoadPage(document, number - 1)
@@ -106,10 +112,7 @@ def send_pictures(document: Handle, request: Request) -> None:
             continue
         for place, picture in enumerate(pictures_of(page)):
             if place in places:
-                limit_step(request["step"])
-                send("begin", digest=places[place])
-                pixels = decoded(ctypes.cast(picture, pdfium.FPDF_PAGEOBJECT))
-                send("picture", digest=places[place], pixels=pixels)
+                send_look(request, places[place], decoded, ctypes.cast(picture, pdfium.FPDF_PAGEOBJECT))
         pdfium.FPDF_ClosePage(page)
 
 
@@ -130,13 +133,9 @@ def decoded(picture: Handle) -> str | None:
 
 def blocks_of(bitmap: Handle, columns: int) -> Iterator[bytes]:
     """Yield the pixels of a bitmap of PDFium as red, green, blue and opacity, some rows at a time."""
-    samples = {pdfium.FPDFBitmap_Gray: 1, pdfium.FPDFBitmap_BGR: 3}.get(
-        pdfium.FPDFBitmap_GetFormat(bitmap), 4
-    )
-    opaque = pdfium.FPDFBitmap_GetFormat(bitmap) not in (
-        pdfium.FPDFBitmap_BGRA,
-        pdfium.FPDFBitmap_BGRA_Premul,
-    )
+    kind = pdfium.FPDFBitmap_GetFormat(bitmap)
+    samples = {pdfium.FPDFBitmap_Gray: 1, pdfium.FPDFBitmap_BGR: 3}.get(kind, 4)
+    opaque = kind not in (pdfium.FPDFBitmap_BGRA, pdfium.FPDFBitmap_BGRA_Premul)
     stride, data = pdfium.FPDFBitmap_GetStride(bitmap), bytes_of(bitmap)
     blue, green, red = (0, 0, 0) if samples == 1 else (0, 1, 2)
     for top in range(0, len(data), stride * _ROWS):
@@ -155,15 +154,6 @@ def digest_of_pixels(width: int, height: int, blocks: Iterable[bytes], kind: str
     for block in blocks:
         digest.update(block)
     return digest.hexdigest()
-
-
-def send_parts(data: bytes, request: Request) -> None:
-    """Decode pictures of an Office file and send the digests of their pixels."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        for digest, name in request["pictures"]:
-            limit_step(request["step"])
-            send("begin", digest=digest)
-            send("picture", digest=digest, pixels=decoded_part(archive, name))
 
 
 def decoded_part(archive: zipfile.ZipFile, name: str) -> str | None:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +21,7 @@ from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.tracked_changes import TrackedText, tracked_text
 from colde_cli.views.output import output_trouble
 from colde_cli.views.page_marks import DELETED, INSERTED
-from colde_cli.views.word.paragraphs import Remark, Stretch, TrackedParagraph, paragraphs, remarks
+from colde_cli.views.word.paragraphs import Remark, paragraphs, remarks
 from colde_cli.views.wording import names_apart, plain
 
 if TYPE_CHECKING:
@@ -53,11 +52,7 @@ _MARKS = {
 
 
 def write_typeset(comparison: Comparison, output: Path) -> int:
-    """Write the merged text of a comparison, in the order of B, as pages of one column.
-
-    Args:
-        comparison: with passages.
-        output: the file to write.
+    """Write the merged text of a comparison with passages, in the order of B, as pages of one column.
 
     Returns:
         Number of letters that no font of this machine has.
@@ -71,10 +66,10 @@ def write_typeset(comparison: Comparison, output: Path) -> int:
     a, b = comparison.a.document, comparison.b.document
     text = tracked_text(a, b, comparison.aligned, comparison.ignore)
     notes = remarks(a, b, comparison.aligned, text)
-    setter = _Typesetter(_Fonts(), text)
+    fonts = _Fonts()
     old, new = names_apart([a.path, b.path])
     title = f"Changes from {old or a.title} to {new or b.title}"
-    story = [*setter.title(title), *setter.paragraphs(paragraphs(text, notes)), *setter.notes(notes)]
+    story = [*_title(fonts, title), *_paragraphs(fonts, text, notes), *_notes(fonts, notes)]
 
     def foot(canvas: Any, _: object) -> None:  # noqa: ANN401 - a canvas of reportlab
         canvas.setFont(_STANDARD, 8)
@@ -86,10 +81,9 @@ def write_typeset(comparison: Comparison, output: Path) -> int:
             title=plain(title), author="colde", invariant=1,
         )  # fmt: skip
         pages.build(story, onFirstPage=foot, onLaterPages=foot)
-    return setter.fonts.missing
+    return fonts.missing
 
 
-@dataclass
 class _Fonts:
     """Finds a font for each letter.
 
@@ -97,40 +91,47 @@ class _Fonts:
         missing: number of letters so far that no font has.
     """
 
-    missing: int = 0
-    _known: dict[str, str | None] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.missing = 0
+        self._font = cache(self._font_of)
 
     def markup(self, text: str) -> str:
         """Write a text as markup that names the font of each letter; question marks for letters without a font."""
-        runs = groupby(plain(text), key=self._font)
-        return "".join(self._run(font, "".join(letters)) for font, letters in runs)
+        pieces = []
+        for font, run in groupby(plain(text), key=self._font):
+            letters = "".join(run)
+            if font is None:
+                self.missing += len(letters)
+                letters = "?" * len(letters)
+            shown = escape(letters, quote=False)
+            pieces.append(shown if font in (None, _STANDARD) else f'<font name="{font}">{shown}</font>')
+        return "".join(pieces)
 
-    def _run(self, font: str | None, letters: str) -> str:
-        if font is None:
-            self.missing += len(letters)
-            return "?" * len(letters)
-        shown = escape(letters, quote=False)
-        return shown if font == _STANDARD else f'<font name="{font}">{shown}</font>'
-
-    def _font(self, letter: str) -> str | None:
-        if letter not in self._known:
-            self._known[letter] = _STANDARD if _is_standard(letter) else self._on_machine(letter)
-        return self._known[letter]
-
-    def _on_machine(self, letter: str) -> str | None:
-        code = ord(letter)
-        return next((font.fontName for font in self._found if code in font.face.charToGlyph), None)
+    def _font_of(self, letter: str) -> str | None:
+        try:
+            letter.encode("cp1252")
+        except UnicodeEncodeError:
+            code = ord(letter)
+            return next((font.fontName for font in self._on_machine if code in font.face.charToGlyph), None)
+        return _STANDARD
 
     @cached_property
-    def _found(self) -> list[Any]:
+    def _on_machine(self) -> list[Any]:
         """The fonts of this machine, as far as reportlab can use them."""
         from reportlab.pdfbase import pdfmetrics
         from reportlab.pdfbase.ttfonts import TTFError, TTFont
 
+        wanted = {name.casefold(): number for number, name in enumerate(_FONTS)}
+        paths: dict[int, Path] = {}
+        for name in _FOLDERS.get(sys.platform, _OTHER_FOLDERS):
+            for folder, _, files in os.walk(Path(name).expanduser()):
+                for file in files:
+                    if (number := wanted.get(file.casefold())) is not None:
+                        paths.setdefault(number, Path(folder) / file)
         fonts: list[Any] = []
-        for path in _font_files():
+        for number in sorted(paths):
             try:
-                font = TTFont(f"colde{len(fonts)}", str(path))
+                font = TTFont(f"colde{len(fonts)}", str(paths[number]))
             except (TTFError, OSError):  # outlines of PostScript, or damaged
                 continue
             pdfmetrics.registerFont(font)
@@ -138,74 +139,43 @@ class _Fonts:
         return fonts
 
 
-def _is_standard(letter: str) -> bool:
-    try:
-        letter.encode("cp1252")
-    except UnicodeEncodeError:
-        return False
-    return True
+def _title(fonts: _Fonts, names: str) -> Iterator[Any]:
+    """The names of both files, and what the colours mean."""
+    yield _paragraph(fonts.markup(names), _SIZES[0], bold=True)
+    key = ((Operation.DELETED, "only in the first"), (Operation.INSERTED, "only in the second"))
+    shown = " · ".join(f"{_MARKS[operation][0]}{words}{_MARKS[operation][1]}" for operation, words in key)
+    yield _paragraph(shown, _SMALL)
 
 
-def _font_files() -> Iterator[Path]:
-    wanted = {name.casefold(): number for number, name in enumerate(_FONTS)}
-    found: dict[int, Path] = {}
-    for name in _FOLDERS.get(sys.platform, _OTHER_FOLDERS):
-        for folder, _, files in os.walk(Path(name).expanduser()):
-            for file in files:
-                if (number := wanted.get(file.casefold())) is not None:
-                    found.setdefault(number, Path(folder) / file)
-    return (found[number] for number in sorted(found))
+def _paragraphs(fonts: _Fonts, text: TrackedText, notes: Sequence[Remark]) -> Iterator[Any]:
+    """The merged text; the number of a note stands after the last words that it is about in their paragraph."""
+    for paragraph in paragraphs(text, notes):
+        last = {number: at for at, one in enumerate(paragraph.stretches) for number in one.remarks}
+        pieces = []
+        for at, stretch in enumerate(paragraph.stretches):
+            shown = fonts.markup(stretch.text)
+            before, after = _MARKS[stretch.operation]
+            # Blanks at the ends of a stretch stay, for the colours end at words.
+            start = " " if stretch.text[:1].isspace() else ""
+            end = " " if stretch.text[-1:].isspace() and shown else ""
+            pieces.append(f"{start}{before}{shown}{after}{end}")
+            pieces += [f"<super>[{number + 1}]</super>" for number in stretch.remarks if last[number] == at]
+        if any(piece.strip() for piece in pieces):
+            level = 0  # running text
+            if paragraph.b is not None:
+                level = text.b.blocks[paragraph.b].level
+            elif paragraph.a is not None:
+                level = text.a.blocks[paragraph.a].level
+            size = _SIZES[min(level, len(_SIZES)) - 1] if level else _SIZE
+            yield _paragraph("".join(pieces), size, bold=level > 0)
 
 
-class _Typesetter:
-    """Makes the paragraphs of a PDF."""
-
-    def __init__(self, fonts: _Fonts, text: TrackedText) -> None:
-        self.fonts = fonts
-        self._text = text
-
-    def title(self, names: str) -> Iterator[Any]:
-        """The names of both files, and what the colours mean."""
-        yield _paragraph(self.fonts.markup(names), _SIZES[0], bold=True)
-        key = ((Operation.DELETED, "only in the first"), (Operation.INSERTED, "only in the second"))
-        shown = " · ".join(f"{_MARKS[operation][0]}{words}{_MARKS[operation][1]}" for operation, words in key)
-        yield _paragraph(shown, _SMALL)
-
-    def paragraphs(self, found: Sequence[TrackedParagraph]) -> Iterator[Any]:
-        """The merged text; the number of a note stands after the last words that it is about in their paragraph."""
-        for paragraph in found:
-            last = {number: at for at, one in enumerate(paragraph.stretches) for number in one.remarks}
-            pieces = []
-            for at, stretch in enumerate(paragraph.stretches):
-                pieces.append(self._stretch(stretch))
-                pieces += [
-                    f"<super>[{number + 1}]</super>" for number in stretch.remarks if last[number] == at
-                ]
-            if any(piece.strip() for piece in pieces):
-                level = self._level(paragraph)
-                size = _SIZES[min(level, len(_SIZES)) - 1] if level else _SIZE
-                yield _paragraph("".join(pieces), size, bold=level > 0)
-
-    def _stretch(self, stretch: Stretch) -> str:
-        """A stretch of text in its colour; blanks at its ends stay, for the colours end at words."""
-        before, after = _MARKS[stretch.operation]
-        shown = self.fonts.markup(stretch.text)
-        start = " " if stretch.text[:1].isspace() else ""
-        end = " " if stretch.text[-1:].isspace() and shown else ""
-        return f"{start}{before}{shown}{after}{end}"
-
-    def notes(self, found: Sequence[Remark]) -> Iterator[Any]:
-        """The remarks on moved passages and flags."""
-        if found:
-            yield _paragraph("Notes", _SIZES[1], bold=True)
-        for number, note in enumerate(found, 1):
-            yield _paragraph(f"[{number}] {self.fonts.markup(note.text)}", _SMALL)
-
-    def _level(self, paragraph: TrackedParagraph) -> int:
-        """The level of a heading; 0 for running text."""
-        if paragraph.b is not None:
-            return self._text.b.blocks[paragraph.b].level
-        return 0 if paragraph.a is None else self._text.a.blocks[paragraph.a].level
+def _notes(fonts: _Fonts, notes: Sequence[Remark]) -> Iterator[Any]:
+    """The remarks on moved passages and flags."""
+    if notes:
+        yield _paragraph("Notes", _SIZES[1], bold=True)
+    for number, note in enumerate(notes, 1):
+        yield _paragraph(f"[{number}] {fonts.markup(note.text)}", _SMALL)
 
 
 def _paragraph(markup: str, size: float, *, bold: bool = False) -> Any:  # noqa: ANN401 - a paragraph of reportlab
