@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from colde_cli.documents.headings.evidence import HeadingCandidate, Scene, candidates, largest_lines
@@ -54,15 +54,30 @@ class Heading:
     run_in: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Seeds:
+    """Styles of certain headings, styles of numbered lines, and indices of lines in a sequence of numbers."""
+
+    styles: Counter[LineStyle]
+    numbered: Counter[LineStyle]
+    chained: Collection[int]
+
+
 def headings_by_type(scene: Scene) -> list[Heading]:
     """Find headings by type, place, wording and numbers, without the outline; levels are not set."""
-    found = candidates(scene)
-    start = _text_begins(found)
-    scores = _with_numbering(found, start)
+    possible = candidates(scene)
+    start = _text_begins(possible)
+    chains = _chains([candidate for candidate in possible if candidate.index >= start])
+    scores = _with_numbering(possible, start, chains)
     for index in _title_lines(scene) if start else ():
         scores[index] = scores.get(index, 0.0) - _TITLE_POINTS
-    seeds = _seed_styles(found, scores)
-    accepted = _accept(scene, found, scores, seeds)
+    sure = [
+        candidate.line.style
+        for candidate in possible
+        if scores[candidate.index] >= _SURE and (candidate.index in chains or candidate.known)
+    ]
+    numbered = [candidate.line.style for candidate in possible if candidate.index in chains]
+    accepted = _accept(scene, possible, scores, _Seeds(Counter(sure), Counter(numbered), chains))
     return _merge_lines(scene, accepted)
 
 
@@ -94,17 +109,19 @@ def _chains(found: Sequence[HeadingCandidate]) -> dict[int, int]:
     lengths: dict[int, int] = {}
     for scheme in ("decimal", "roman", "letter"):
         numbered = [
-            item for item in found if item.number and item.number.scheme == scheme and item.score > _NO_LINK
+            (item.index, item.number.parts, max(0.2, item.score))
+            for item in found
+            if item.number and item.number.scheme == scheme and item.score > _NO_LINK
         ]
-        entries = [(item.number.parts, max(0.2, item.score)) for item in numbered if item.number]
-        chain = longest_chain(entries)
-        lengths.update((numbered[at].index, len(chain)) for at in chain)
+        chain = longest_chain([(parts, score) for _, parts, score in numbered])
+        lengths.update((numbered[at][0], len(chain)) for at in chain)
     return lengths
 
 
-def _with_numbering(found: Sequence[HeadingCandidate], start: int) -> dict[int, float]:
+def _with_numbering(
+    found: Sequence[HeadingCandidate], start: int, chains: Mapping[int, int]
+) -> dict[int, float]:
     """Score candidates by line index: add points for numbers, subtract points for title and authors."""
-    chains = _chains([candidate for candidate in found if candidate.index >= start])
     total = len(set(chains))
     scores = {}
     for candidate in found:
@@ -121,27 +138,6 @@ def _with_numbering(found: Sequence[HeadingCandidate], start: int) -> dict[int, 
     return scores
 
 
-@dataclass(frozen=True, slots=True)
-class _Seeds:
-    """Styles of certain headings, styles of numbered lines, and indices of lines in a sequence of numbers."""
-
-    styles: Counter[LineStyle]
-    numbered: Counter[LineStyle]
-    chained: frozenset[int]
-
-
-def _seed_styles(found: Sequence[HeadingCandidate], scores: dict[int, float]) -> _Seeds:
-    start = _text_begins(found)
-    chained = frozenset(_chains([candidate for candidate in found if candidate.index >= start]))
-    sure = [
-        candidate.line.style
-        for candidate in found
-        if scores[candidate.index] >= _SURE and (candidate.index in chained or candidate.known)
-    ]
-    numbered = [candidate.line.style for candidate in found if candidate.index in chained]
-    return _Seeds(Counter(sure), Counter(numbered), chained)
-
-
 def _accept(
     scene: Scene, found: Sequence[HeadingCandidate], scores: dict[int, float], seeds: _Seeds
 ) -> list[tuple[HeadingCandidate, float]]:
@@ -155,7 +151,9 @@ def _accept(
             score -= 6.0  # the claims of a patent are numbered sentences
         if score >= THRESHOLD:
             accepted.append((candidate, score))
-            resumed = after_references and _resumes(scene, candidate, seeds)
+            # The next chapter continues the sequence of numbers.
+            chained = candidate.number is not None and candidate.index in seeds.chained
+            resumed = chained and not scene.is_body(candidate.line.style)
             after_references = is_references(candidate.line.title) or (after_references and not resumed)
             in_claims = is_claims(candidate.line.title)
     return accepted
@@ -169,12 +167,6 @@ def _style_points(scene: Scene, candidate: HeadingCandidate, seeds: _Seeds) -> f
         return 2.3 if scene.styles[style] < 0.03 * scene.letters else 1.5
     lonely = seeds.styles.total() >= 3 and seeds.styles[style] == 0 and style not in scene.pure
     return -1.0 if lonely and not candidate.known and candidate.index not in seeds.chained else 0.0
-
-
-def _resumes(scene: Scene, candidate: HeadingCandidate, seeds: _Seeds) -> bool:
-    """Whether a candidate is the next chapter after references: it continues the sequence of numbers."""
-    chained = candidate.number is not None and candidate.index in seeds.chained
-    return chained and not scene.is_body(candidate.line.style)
 
 
 def _after_references(scene: Scene, candidate: HeadingCandidate, seeds: _Seeds) -> float:
@@ -202,22 +194,17 @@ def _merge_lines(scene: Scene, accepted: Sequence[tuple[HeadingCandidate, float]
     for candidate, score in accepted:
         if headings and candidate.index <= headings[-1].last:
             continue
-        if candidate.line.breaks:
-            headings.append(_opening(candidate, score))
+        index, number = candidate.index, candidate.number
+        if candidate.line.breaks:  # it continues with text in another type
+            end = candidate.line.lead_end
+            text = candidate.line.text[:end].strip()
+            headings.append(Heading(index, index, text, 0, score, number, run_in=end))
             continue
-        text, last = candidate.line.title, candidate.index
+        text, last = candidate.line.title, index
         while (following := scene.neighbour(last + 1)) and _continues(scene, candidate, last, text, indices):
             text, last = join_heading(text, following.title), last + 1
-        text = text.replace(SOFT_HYPHEN, "")
-        headings.append(Heading(candidate.index, last, text, 0, score, candidate.number))
+        headings.append(Heading(index, last, text.replace(SOFT_HYPHEN, ""), 0, score, number))
     return headings
-
-
-def _opening(candidate: HeadingCandidate, score: float) -> Heading:
-    """Make the heading of a line that continues with text in another type."""
-    end = candidate.line.lead_end
-    text = candidate.line.text[:end].strip()
-    return Heading(candidate.index, candidate.index, text, 0, score, candidate.number, run_in=end)
 
 
 def join_heading(text: str, following: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 
@@ -100,29 +100,21 @@ def survey(lines: Sequence[Line]) -> Scene:
         return scene
     scene.letters = sizes.total()
     scene.body_size = sizes.most_common(1)[0][0]
-    scene.body_font = max((count, font) for (size, font), count in fonts.items() if size == scene.body_size)[
-        1
-    ]
+    _, scene.body_font = max(
+        (count, font) for (size, font), count in fonts.items() if size == scene.body_size
+    )
     in_body = [line for line in lines if line.size == scene.body_size]
     scene.body_bold = sum(len(line.text) * line.bold for line in in_body) / sizes[scene.body_size]
-    scene.leading = _leading(lines, scene.body_size)
-    scene.columns = _columns(in_body)
-    scene.pure = _pure_styles(scene)
-    return scene
-
-
-def _leading(lines: Sequence[Line], size: float) -> float:
     gaps = [a.base - b.base for a, b in pairwise(lines) if a.page == b.page]
-    usual = [gap for gap in gaps if 0.8 * size < gap < 2.2 * size]
-    return median(usual) if usual else 1.2 * size
-
-
-def _columns(lines: Sequence[Line]) -> dict[int, float]:
+    usual = [gap for gap in gaps if 0.8 * scene.body_size < gap < 2.2 * scene.body_size]
+    scene.leading = median(usual) if usual else 1.2 * scene.body_size
     widths: defaultdict[int, list[float]] = defaultdict(list)
-    for line in lines:
+    for line in in_body:
         if len(line.text) > 25:
             widths[line.page].append(line.width)
-    return {page: sorted(found)[int(0.8 * len(found))] for page, found in widths.items()}
+    scene.columns = {page: sorted(some)[int(0.8 * len(some))] for page, some in widths.items()}
+    scene.pure = _pure_styles(scene)
+    return scene
 
 
 def _pure_styles(scene: Scene) -> set[LineStyle]:
@@ -197,6 +189,7 @@ class HeadingCandidate:
         score: points of evidence.
         known: it has a heading's common name.
         core: its text without the number.
+        apart: see `is_apart`.
     """
 
     index: int
@@ -205,12 +198,13 @@ class HeadingCandidate:
     number: Number | None
     known: bool
     core: str
+    apart: bool
 
 
 def candidates(scene: Scene) -> list[HeadingCandidate]:
     """Find the lines with any evidence of being a heading, in reading order."""
-    found = (_candidate(scene, index) for index in range(len(scene.lines)))
-    return [candidate for candidate in found if candidate is not None]
+    possible = (_candidate(scene, index) for index in range(len(scene.lines)))
+    return [candidate for candidate in possible if candidate is not None]
 
 
 def _candidate(scene: Scene, index: int) -> HeadingCandidate | None:
@@ -218,58 +212,48 @@ def _candidate(scene: Scene, index: int) -> HeadingCandidate | None:
     text = line.title
     if len(text) > _LONGEST:
         return None
-    number = parse_number(text)
-    known = is_known(text)
-    plain = number is None and not known and not text.isupper() and _looks_plain(scene, line)
-    if (plain and not is_apart(scene, index)) or CAPTION.match(text):
+    number, known, apart = parse_number(text), is_known(text), is_apart(scene, index)
+    plain = _looks_plain(scene, line)
+    if (plain and not (number or known or text.isupper() or apart)) or CAPTION.match(text):
         return None
     core = (number.rest if number else text).strip()
-    if number and _is_article(scene, line, number):
-        number, core = None, text
-    candidate = HeadingCandidate(index, line, 0.0, number, known, core)
-    if not (_stands_out(scene, candidate) or is_apart(scene, index)) or not _is_worded(scene, candidate):
+    if (
+        number
+        and number.scheme == "letter"
+        and len(number.parts) == 1
+        and not (_LETTER_STOP.match(line.text) or scene.is_bold(line) or line.size >= 1.08 * scene.body_size)
+    ):
+        number, core = None, text  # the capital is more likely the English article or an initial
+    if plain and not (number or known or core.isupper() or apart):
+        return None
+    candidate = HeadingCandidate(index, line, 0.0, number, known, core, apart)
+    if not _is_worded(scene, candidate):
         return None
     points = (
         *_type_points(scene, candidate),
         *_place_points(scene, candidate),
         *_wording_points(scene, candidate),
     )
-    return HeadingCandidate(index, line, sum(points), number, known, core)
+    return replace(candidate, score=sum(points))
 
 
 def _is_worded(scene: Scene, candidate: HeadingCandidate) -> bool:
     """Whether a line consists of words, the first one not in lower case."""
-    text, core, number = candidate.line.title, candidate.core, candidate.number
-    letters = sum(map(str.isalpha, text))
-    if letters < 2 or (letters / len(text.replace(" ", "")) < 0.55 and not number):
+    line, core, number = candidate.line, candidate.core, candidate.number
+    letters = sum(map(str.isalpha, line.title))
+    if letters < 2 or (letters / len(line.title.replace(" ", "")) < 0.55 and not number):
         return False
-    decimal = number is not None and number.scheme == "decimal"
-    return not core[:1].islower() or candidate.known or (decimal and _distinct(scene, candidate.line))
-
-
-def _is_article(scene: Scene, line: Line, number: Number) -> bool:
-    """Whether the capital before the words is more likely the English article or an initial."""
-    if number.scheme != "letter" or len(number.parts) > 1 or _LETTER_STOP.match(line.text):
-        return False
-    return not (scene.is_bold(line) or line.size >= 1.08 * scene.body_size)
-
-
-def _stands_out(scene: Scene, candidate: HeadingCandidate) -> bool:
-    line = candidate.line
-    named = candidate.number is not None or candidate.known or candidate.core.isupper()
-    return named or not _looks_plain(scene, line)
+    if not core[:1].islower() or candidate.known:
+        return True
+    whole = line.bold + line.italic > 0.9 and not line.breaks
+    distinct = whole or line.size >= 1.12 * scene.body_size
+    return number is not None and number.scheme == "decimal" and distinct
 
 
 def _looks_plain(scene: Scene, line: Line) -> bool:
     """Whether a line looks like running text."""
     plain = line.font == scene.body_font and line.size < 1.04 * scene.body_size and not scene.is_bold(line)
     return plain and not line.ruled
-
-
-def _distinct(scene: Scene, line: Line) -> bool:
-    """Whether the whole line differs from the text in weight, slant or size."""
-    whole = line.bold + line.italic > 0.9 and not line.breaks
-    return whole or line.size >= 1.12 * scene.body_size
 
 
 def is_apart(scene: Scene, index: int) -> bool:
@@ -316,7 +300,7 @@ def _type_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
 
 def _commonness(scene: Scene, candidate: HeadingCandidate, share: float) -> float:
     """Penalty in points for a common style; smaller if the line is as short as a heading."""
-    if share <= 0.05 or candidate.line.ruled or is_apart(scene, candidate.index):
+    if share <= 0.05 or candidate.line.ruled or candidate.apart:
         return 0.0
     if share <= 0.12:
         return -1.0
@@ -333,7 +317,7 @@ def _commonness(scene: Scene, candidate: HeadingCandidate, share: float) -> floa
 
 def _place_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
     """Judge the space around the line, a stroke under it, and neighbours on its baseline."""
-    if is_apart(scene, candidate.index):
+    if candidate.apart:
         yield 4.3
     if candidate.line.ruled:
         yield 3.5
@@ -351,8 +335,9 @@ def _place_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
         yield -1.5
     if below < 0.3 * leading:
         yield -1.5
-    if any(_is_beside(line, other) for other in scene.row_of(line)):
-        yield -1.5
+    distances = [(max(other.x0 - line.x1, line.x0 - other.x1), other) for other in scene.row_of(line)]
+    if any(-3 < distance < (14 if len(other.text) > 45 else 36) for distance, other in distances):
+        yield -1.5  # another piece of the same row is close, as in a table
     bold = scene.is_bold(line)
     if after is None:
         return
@@ -365,22 +350,14 @@ def _place_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
         yield -2.0  # bold words that open a paragraph
 
 
-def _is_beside(line: Line, other: Line) -> bool:
-    """Whether another piece of the same row is close, as in a table."""
-    distance = max(other.x0 - line.x1, line.x0 - other.x1)
-    return -3 < distance < (14 if len(other.text) > 45 else 36)
-
-
 def _wording_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
     """Judge number, name, length and punctuation."""
     text, core, number, known = candidate.line.title, candidate.core, candidate.number, candidate.known
     words = len(text.split())
     if number:
         yield 1.5 if number.scheme == "letter" else 2.0
-    if known:
-        yield (
-            2.5 if len(core.split()) < 3 else 5.0
-        )  # a line such as "What is claimed is" is nothing but a heading
+    if known:  # a line such as "What is claimed is" is nothing but a heading
+        yield 2.5 if len(core.split()) < 3 else 5.0
     if text[-1] in ".,;" and not known and not (number and words <= 9 and text.endswith(".")):
         yield -2.0
     if text.endswith("-") or _HANGS.search(text):

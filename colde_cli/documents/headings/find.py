@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import reduce
 
 from colde_cli.documents.headings.choose import Heading, headings_by_type, is_common, join_heading, squeeze
 from colde_cli.documents.headings.evidence import Scene, is_apart, largest_lines
@@ -61,7 +62,9 @@ def _add_run_in(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
         while printed.get(wanted, index) < index:  # a heading on a line of its own has this number
             wanted += 1
         if int(found.group(1)) == wanted:
-            row.append(_clause_heading(index, found, wanted))
+            number = Number("decimal", (wanted,), found.group(2))
+            ends = None if found.end() == len(found.string) else found.end()
+            row.append(Heading(index, index, found.group(0), 1, 4.0, number, run_in=ends))
             wanted += 1
     unnumbered = sum(heading.number is None for heading in headings)
     if len(row) < _MIN_CLAUSES or len(row) < _CLAUSE_SHARE * (wanted - 1) or len(row) < unnumbered:
@@ -69,12 +72,6 @@ def _add_run_in(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
     clauses = {heading.first: heading for heading in row}
     clauses.update((heading.first, heading) for heading in headings if heading.first not in clauses)
     return [clauses[first] for first in sorted(clauses)]
-
-
-def _clause_heading(index: int, found: re.Match[str], value: int) -> Heading:
-    number = Number("decimal", (value,), found.group(2))
-    ends = None if found.end() == len(found.string) else found.end()
-    return Heading(index, index, found.group(0), 1, 4.0, number, run_in=ends)
 
 
 def _add_abstract(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
@@ -93,17 +90,16 @@ def _join_labels(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
     joined: list[Heading] = []
     for heading in headings:
         label = joined[-1] if joined else None
-        if label and _labels(scene, label, heading):
+        if (
+            label
+            and heading.first - label.last <= 2
+            and scene.lines[label.first].page == scene.lines[heading.first].page
+            and _LABEL.fullmatch(label.text.strip())
+        ):
             joined[-1] = replace(heading, first=label.first, text=f"{label.text} {heading.text}", level=1)
         else:
             joined.append(heading)
     return joined
-
-
-def _labels(scene: Scene, label: Heading, heading: Heading) -> bool:
-    close = heading.first - label.last <= 2
-    same_page = scene.lines[label.first].page == scene.lines[heading.first].page
-    return close and same_page and bool(_LABEL.fullmatch(label.text.strip()))
 
 
 def _levels(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
@@ -128,12 +124,10 @@ def _levels(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
 def _by_number(heading: Heading, *, roman: bool) -> int:
     """Find a level by the depth of the number (I, A, 1 if sections have Roman numerals); 0 without a number."""
     number = heading.number
-    if number is None:
-        return 0
-    if number.scheme in ("decimal", "letter"):
-        above = {"decimal": 2, "letter": 1}[number.scheme] if roman and len(number.parts) == 1 else 0
-        return len(number.parts) + above
-    return 1
+    if number is None or number.scheme not in ("decimal", "letter"):
+        return 0 if number is None else 1
+    above = {"decimal": 2, "letter": 1}[number.scheme] if roman and len(number.parts) == 1 else 0
+    return len(number.parts) + above
 
 
 def find_title(scene: Scene, metadata: str) -> str:
@@ -144,9 +138,8 @@ def find_title(scene: Scene, metadata: str) -> str:
         printed = _title_as_printed(first, squeeze(stated))
         if printed:
             return printed
-    largest = _title_in_largest_type(first, scene.body_size)
-    if largest:
-        return largest
+    if largest := [first[index] for index in largest_lines(first, scene.body_size)]:
+        return _joined_title(largest)
     return _title_in_capitals(first) if _NO_TITLE.search(stated) or len(stated) < 4 else stated
 
 
@@ -165,28 +158,22 @@ def _title_as_printed(lines: Sequence[Line], wanted: str) -> str:
     return ""
 
 
-def _title_in_largest_type(lines: Sequence[Line], body_size: float) -> str:
-    """Join the first lines in the largest type, if it is larger than the text."""
-    text = ""
-    for index in largest_lines(lines, body_size):
-        text = join_heading(text, lines[index].title) if text else lines[index].title
-    return text.replace(SOFT_HYPHEN, "")[:_LONGEST_TITLE]
-
-
 def _title_in_capitals(lines: Sequence[Line]) -> str:
     """Join the first lines in capitals near the top of the page, the title of many drafts and contracts."""
-    text = ""
+    title: list[Line] = []
     for line in lines[:_HEAD_LINES]:
-        if line.title.isupper() and not _YEAR.search(line.title) and (text or _is_a_phrase(line.title)):
-            text = join_heading(text, line.title) if text else line.title
-        elif text:
+        words = [word for word in line.title.split() if sum(map(str.isalpha, word)) >= 2]
+        is_phrase = len(words) >= 2 and sum(map(len, words)) >= 12
+        if line.title.isupper() and not _YEAR.search(line.title) and (title or is_phrase):
+            title.append(line)
+        elif title:
             break
+    return _joined_title(title)
+
+
+def _joined_title(lines: Sequence[Line]) -> str:
+    text = reduce(join_heading, [line.title for line in lines]) if lines else ""
     return text.replace(SOFT_HYPHEN, "")[:_LONGEST_TITLE]
-
-
-def _is_a_phrase(text: str) -> bool:
-    words = [word for word in text.split() if sum(letter.isalpha() for letter in word) >= 2]
-    return len(words) >= 2 and sum(map(len, words)) >= 12
 
 
 def with_outline(
@@ -203,13 +190,26 @@ def with_outline(
     located = _locate(scene, entries)
     if len(located) < max(_MIN_ENTRIES, _SHARE_FOUND * len(entries)):
         return None
-    outlined = _Located(
-        scene,
-        {index for heading in located for index in range(heading.first, heading.last + 1)},
-        {scene.lines[heading.first].style for heading in located},
-        max(_depth(heading) for heading in located),
-    )
-    by_line = {heading.first: heading for heading in headings if outlined.lacks(heading)}
+    lines = {index for heading in located for index in range(heading.first, heading.last + 1)}
+    styles = {scene.lines[heading.first].style for heading in located}
+    deepest = max(map(_depth, located))
+
+    def lacks(heading: Heading) -> bool:
+        """Whether the outline lacks this heading, which has good evidence; outlines are often shallow."""
+        if heading.first in lines:
+            return False
+        if heading.first < min(lines):
+            return squeeze(_rest(heading.text)).startswith("abstract")
+        if is_common(heading.text) or is_apart(scene, heading.first):
+            return True
+        style = scene.lines[heading.first].style
+        return (
+            (heading.score >= 5 and style in styles and not scene.is_body(style))
+            or (heading.score >= 7 and style in scene.pure)
+            or (heading.score >= 6 and _depth(heading) > deepest)
+        )
+
+    by_line = {heading.first: heading for heading in headings if lacks(heading)}
     by_line.update((heading.first, heading) for heading in located)
     return [by_line[first] for first in sorted(by_line)]
 
@@ -222,24 +222,21 @@ def _locate(scene: Scene, entries: Sequence[Bookmark]) -> list[Heading]:
         place = index.find(clean(entry.title), entry.page, reached)
         if place:
             first, last = place
-            text = " ".join(line.title for line in scene.lines[first : last + 1]).replace(
-                SOFT_HYPHEN + " ", ""
-            )
-            number = parse_number(text)
-            found.append(Heading(first, last, text.replace(SOFT_HYPHEN, ""), entry.level, 9.0, number))
+            text = " ".join(line.title for line in scene.lines[first : last + 1])
+            text = text.replace(SOFT_HYPHEN + " ", "")
+            plain, number = text.replace(SOFT_HYPHEN, ""), parse_number(text)
+            found.append(Heading(first, last, plain, entry.level, 9.0, number))
             reached = first
     return found
 
 
-@dataclass(slots=True)
 class _Index:
     """Looks up titles among lines indexed by their first letters, with and without a number."""
 
-    scene: Scene
-    openings: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-
-    def __post_init__(self) -> None:
-        for index, line in enumerate(self.scene.lines):
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.openings: defaultdict[str, list[int]] = defaultdict(list)
+        for index, line in enumerate(scene.lines):
             for opening in {_opening(line.title), _opening(_rest(line.title))}:
                 self.openings[opening].append(index)
 
@@ -256,12 +253,12 @@ class _Index:
             if here and near > 1:
                 return here[0]
         telling = len(squeeze(title)) >= 8
-        later = (place for place in places if place[0] > reached)
-        return next((place for place in later if telling or self._stands_out(place[0])), None)
-
-    def _stands_out(self, index: int) -> bool:
-        line = self.scene.lines[index]
-        return line.bold > 0.8 or line.size > 1.03 * self.scene.body_size or line.text.isupper()
+        for place in places:
+            line = self.scene.lines[place[0]]
+            stands_out = line.bold > 0.8 or line.size > 1.03 * self.scene.body_size or line.text.isupper()
+            if place[0] > reached and (telling or stands_out):
+                return place
+        return None
 
     def _match(self, title: str, first: int) -> tuple[int, int] | None:
         """Find the lines from `first` on that spell `title`."""
@@ -299,31 +296,6 @@ def _opening(text: str) -> str:
 def _rest(text: str) -> str:
     number = parse_number(text)
     return number.rest if number and number.rest else text
-
-
-@dataclass(slots=True)
-class _Located:
-    """Headings found by the outline: their lines, styles and deepest number."""
-
-    scene: Scene
-    lines: set[int]
-    styles: set[LineStyle]
-    depth: int
-
-    def lacks(self, heading: Heading) -> bool:
-        """Whether the outline lacks this heading, which has good evidence; outlines are often shallow."""
-        if heading.first in self.lines:
-            return False
-        if heading.first < min(self.lines):
-            return squeeze(_rest(heading.text)).startswith("abstract")
-        if is_common(heading.text) or is_apart(self.scene, heading.first):
-            return True
-        style = self.scene.lines[heading.first].style
-        if heading.score >= 5 and style in self.styles and not self.scene.is_body(style):
-            return True
-        if heading.score >= 7 and style in self.scene.pure:
-            return True
-        return heading.score >= 6 and _depth(heading) > self.depth
 
 
 def _depth(heading: Heading) -> int:

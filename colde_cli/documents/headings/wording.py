@@ -53,14 +53,8 @@ KNOWN = frozenset(name for name in _KNOWN.replace("\n", "").split("|") if name)
 
 _REFERENCES = frozenset(
     (
-        "references",
-        "reference",
-        "bibliography",
-        "literature cited",
-        "works cited",
-        "references cited",
-        "references and notes",
-        "literature",
+        *("references", "reference", "bibliography", "literature cited", "works cited", "references cited"),
+        *("references and notes", "literature"),
     )
 )
 _APPENDIX = re.compile(
