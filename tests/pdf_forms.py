@@ -14,27 +14,29 @@ from pypdf.generic import (
     ArrayObject,
     BooleanObject,
     DecodedStreamObject,
-    DictionaryObject,
     EncodedStreamObject,
-    FloatObject,
-    NameObject,
-    NumberObject,
     StreamObject,
     TextStringObject,
 )
 
+from colde_cli.documents.pdf.marking_engine import stored
+
 Box = tuple[float, float, float, float]
 LETTERS = {code: f"{code:04X}" for code in range(32, 127)}
 """What a font says of its letters (/ToUnicode) that tells the truth."""
+AMOUNT: Box = (150, 696, 350, 716)
+"""Beside the label on the first line."""
 
 
-def _dictionary(**values: object) -> DictionaryObject:
-    return DictionaryObject({NameObject(f"/{name}"): value for name, value in values.items()})
+def entries(**values: Any) -> Any:
+    """A dictionary; a string is a name, a `TextStringObject` a text."""
+    return stored({f"/{name}": value for name, value in values.items()})
 
 
-def _stream(text: str) -> DecodedStreamObject:
+def _stream(data: str | bytes, **values: Any) -> DecodedStreamObject:
     stream = DecodedStreamObject()
-    stream.set_data(text.encode("latin-1"))
+    stream.update(entries(**values))
+    stream.set_data(data.encode("latin-1") if isinstance(data, str) else data)
     return stream
 
 
@@ -45,53 +47,48 @@ class Form:
         """A page with lines of text; `meaning` is what its font says of its letters."""
         self._writer = PdfWriter()
         self._page = self._writer.add_blank_page(595, 842)
-        font = _dictionary(
-            Type=NameObject("/Font"), Subtype=NameObject("/Type1"), BaseFont=NameObject("/Helvetica")
-        )
+        font = entries(Type="/Font", Subtype="/Type1", BaseFont="/Helvetica")
         if meaning is not None:
-            font[NameObject("/ToUnicode")] = self._writer._add_object(_stream(_cmap(meaning)))
-        self._resources = _dictionary(Font=_dictionary(F1=self._writer._add_object(font)))
+            font.update(entries(ToUnicode=self._stored(_stream(_cmap(meaning)))))
+        self._resources = entries(Font=entries(F1=self._stored(font)))
         self._annotations = ArrayObject()
         self._fields = ArrayObject()
         if lines:
             shown = " 0 -200 Td ".join(f"({line}) Tj" for line in lines)
-            self._page[NameObject("/Resources")] = self._resources
-            content = self._writer._add_object(_stream(f"BT /F1 12 Tf 72 700 Td {shown} ET"))
-            self._page[NameObject("/Contents")] = content
+            content = self._stored(_stream(f"BT /F1 12 Tf 72 700 Td {shown} ET"))
+            self._page.update(entries(Resources=self._resources, Contents=content))
 
-    def text_field(
-        self, value: str, shown: str | None = "", box: Box = (150, 696, 350, 716), **more: Any
-    ) -> Form:
+    def _stored(self, value: Any) -> Any:
+        return self._writer._add_object(value)
+
+    def text_field(self, value: str, shown: str | None = "", box: Box = AMOUNT, **more: Any) -> Form:
         """A field; `shown` is its appearance, the value if "" and none if None."""
         looks = None if shown is None else shown or value
-        return self._add("/Widget", box, looks, FT=NameObject("/Tx"), V=TextStringObject(value), **more)
+        return self._add("/Widget", box, looks, FT="/Tx", V=TextStringObject(value), **more)
 
-    def child_field(self, value: str, box: Box = (150, 696, 350, 716)) -> Form:
+    def child_field(self, value: str, box: Box = AMOUNT) -> Form:
         """A field without an appearance, whose value stands in the field that it is part of."""
-        parent = _dictionary(FT=NameObject("/Tx"), T=TextStringObject("top"), V=TextStringObject(value))
-        above = self._writer._add_object(parent)
-        child = self._writer._add_object(self._annotation("/Widget", box, None, Parent=above))
-        parent[NameObject("/Kids")] = ArrayObject([child])
+        parent = entries(FT="/Tx", T=TextStringObject("top"), V=TextStringObject(value))
+        above = self._stored(parent)
+        child = self._stored(self._annotation("/Widget", box, None, Parent=above))
+        parent.update(entries(Kids=[child]))
         self._annotations.append(child)
         self._fields.append(above)
         return self
 
-    def choice(self, value: str, options: Sequence[tuple[str, str]], box: Box = (150, 696, 350, 716)) -> Form:
+    def choice(self, value: str, options: Sequence[tuple[str, str]], box: Box = AMOUNT) -> Form:
         """A list whose appearance shows all that could be chosen."""
-        pairs = ArrayObject(ArrayObject(map(TextStringObject, pair)) for pair in options)
+        pairs = [list(map(TextStringObject, pair)) for pair in options]
         looks = " ".join(label for _, label in options)
-        return self._add("/Widget", box, looks, FT=NameObject("/Ch"), V=TextStringObject(value), Opt=pairs)
+        return self._add("/Widget", box, looks, FT="/Ch", V=TextStringObject(value), Opt=pairs)
 
-    def checkbox(self, *, on: bool, box: Box = (150, 696, 162, 708)) -> Form:
+    def checkbox(self, *, on: bool, box: Box) -> Form:
         """A checkbox with a mark in either state."""
-        looks = _dictionary(
-            Yes=self._writer._add_object(self._drawn("4", box)),
-            Off=self._writer._add_object(self._drawn("o", box)),
-        )
-        state = NameObject("/Yes" if on else "/Off")
-        return self._add(
-            "/Widget", box, None, FT=NameObject("/Btn"), V=state, AS=state, AP=_dictionary(N=looks)
-        )
+        looks = {
+            f"/{name}": self._stored(self._drawn(text, box)) for name, text in (("Yes", "4"), ("Off", "o"))
+        }
+        state = "/Yes" if on else "/Off"
+        return self._add("/Widget", box, None, FT="/Btn", V=state, AS=state, AP={"/N": looks})
 
     def text_box(
         self, text: str, shown: str | None = "", box: Box = (72, 600, 272, 620), **more: Any
@@ -108,33 +105,27 @@ class Form:
         flags: int = 4,
         **values: Any,
     ) -> Form:
-        """An annotation of any kind; texts are given as strings, all else as objects of pypdf."""
+        """An annotation of any kind; strings are texts, but for names with their slash."""
         wrapped = {
-            name: TextStringObject(value) if type(value) is str else value for name, value in values.items()
+            name: TextStringObject(value) if type(value) is str and value[:1] != "/" else value
+            for name, value in values.items()
         }
         return self._add(kind, box, looks, flags=flags, **wrapped)
 
     def link(self, target: str, box: Box = (72, 694, 300, 714)) -> Form:
         """A link to an address."""
-        return self.note("/Link", box, A=_dictionary(S=NameObject("/URI"), URI=TextStringObject(target)))
+        return self.note("/Link", box, A=entries(S="/URI", URI=TextStringObject(target)))
 
     def picture(self, pixels: bytes, width: int, *, level: int = 6) -> Form:
         """A picture of three bytes for each pixel, compressed at a level of zlib, 0 to 9."""
-        stored = EncodedStreamObject()
-        stored._data = zlib.compress(pixels, level)
-        stored.update(
-            _dictionary(
-                Subtype=NameObject("/Image"),
-                Width=NumberObject(width),
-                Height=NumberObject(len(pixels) // (3 * width)),
-                ColorSpace=NameObject("/DeviceRGB"),
-                BitsPerComponent=NumberObject(8),
-                Filter=NameObject("/FlateDecode"),
-            )
-        )
-        shown = self._resources.setdefault(NameObject("/XObject"), _dictionary())
+        image = EncodedStreamObject()
+        image._data = zlib.compress(pixels, level)
+        height = len(pixels) // (3 * width)
+        image.update(entries(Subtype="/Image", Width=width, Height=height, ColorSpace="/DeviceRGB"))
+        image.update(entries(BitsPerComponent=8, Filter="/FlateDecode"))
+        shown = self._resources.setdefault(stored("/XObject"), entries())
         name = f"/I{len(shown)}"
-        shown[NameObject(name)] = self._writer._add_object(stored)
+        shown[stored(name)] = self._stored(image)
         return self.draw(f"q 50 0 0 50 {72 + 60 * len(shown)} 100 cm {name} Do Q")
 
     def draw(self, operators: str) -> Form:
@@ -153,87 +144,68 @@ class Form:
         self._writer.add_outline_item(title=title, page_number=0)
         return self
 
-    def catalog(self, **entries: Any) -> Form:
+    def catalog(self, **values: Any) -> Form:
         """Entries of the catalog."""
-        self._writer._root_object.update(_dictionary(**entries))
+        self._writer._root_object.update(entries(**values))
         return self
 
     def titled(self, title: str, *, shown: bool) -> Form:
         """A title, and whether a viewer shows it."""
         self._writer.add_metadata({"/Title": title})
-        return self.catalog(ViewerPreferences=_dictionary(DisplayDocTitle=BooleanObject(shown)))
+        return self.catalog(ViewerPreferences=entries(DisplayDocTitle=BooleanObject(shown)))
 
     def layer_off(self, name: str) -> Form:
         """A layer that is not shown."""
-        group = _dictionary(Type=NameObject("/OCG"), Name=TextStringObject(name))
-        layers = ArrayObject([self._writer._add_object(group)])
-        return self.catalog(OCProperties=_dictionary(OCGs=layers, D=_dictionary(OFF=layers)))
+        layers = [self._stored(entries(Type="/OCG", Name=TextStringObject(name)))]
+        return self.catalog(OCProperties=entries(OCGs=layers, D=entries(OFF=layers)))
 
     def value_on_no_page(self, name: str, value: str) -> Form:
         """A field that no page shows."""
-        texts = {"T": TextStringObject(name), "V": TextStringObject(value)}
-        self._fields.append(self._writer._add_object(_dictionary(FT=NameObject("/Tx"), **texts)))
+        field = entries(FT="/Tx", T=TextStringObject(name), V=TextStringObject(value))
+        self._fields.append(self._stored(field))
         return self
 
     def sound(self, data: bytes) -> Form:
         """A sound on the page."""
-        stream = DecodedStreamObject()
-        stream.set_data(data)
-        return self.note("/Sound", Sound=self._writer._add_object(stream))
+        return self.note("/Sound", Sound=self._stored(_stream(data)))
+
+    def packet(self, words: bytes) -> Form:
+        """A packet of XFA."""
+        return self.catalog(AcroForm=entries(Fields=self._fields, XFA=self._stored(_stream(words))))
 
     def dynamic(self) -> Form:
         """Make it a form of XFA, whose values are no part of its pages."""
-        form = self._writer._add_object(_stream("<xdp/>"))
-        self._writer._root_object[NameObject("/AcroForm")] = _dictionary(Fields=self._fields, XFA=form)
-        self._writer._root_object[NameObject("/NeedsRendering")] = BooleanObject(True)
-        return self
+        return self.packet(b"<xdp/>").catalog(NeedsRendering=BooleanObject(True))
 
     def write(self, path: Path) -> Path:
         """Write the file."""
-        self._page[NameObject("/Annots")] = self._annotations
+        self._page.update(entries(Annots=self._annotations))
         root = self._writer._root_object
         if self._fields and "/AcroForm" not in root:
-            root[NameObject("/AcroForm")] = _dictionary(
-                Fields=self._fields, DR=self._resources, NeedAppearances=BooleanObject(True)
-            )
+            form = entries(Fields=self._fields, DR=self._resources, NeedAppearances=BooleanObject(True))
+            root.update(entries(AcroForm=form))
         self._writer.write(path)
         return path
 
     def _add(self, kind: str, box: Box, looks: str | None, **values: Any) -> Form:
-        added = self._writer._add_object(self._annotation(kind, box, looks, **values))
+        added = self._stored(self._annotation(kind, box, looks, **values))
         self._annotations.append(added)
         if kind == "/Widget":
-            added.get_object()[NameObject("/T")] = TextStringObject(f"field {len(self._fields)}")
+            added.get_object().update(entries(T=TextStringObject(f"field {len(self._fields)}")))
             self._fields.append(added)
         return self
 
-    def _annotation(
-        self, kind: str, box: Box, looks: str | None, flags: int = 4, **values: Any
-    ) -> DictionaryObject:
-        made = _dictionary(
-            Type=NameObject("/Annot"),
-            Subtype=NameObject(kind),
-            Rect=ArrayObject(map(FloatObject, box)),
-            F=NumberObject(flags),
-            DA=TextStringObject("/F1 12 Tf 0 g"),
-            **values,
-        )
+    def _annotation(self, kind: str, box: Box, looks: str | None, flags: int = 4, **values: Any) -> Any:
+        corners, letters = list(map(float, box)), TextStringObject("/F1 12 Tf 0 g")
+        made = entries(Type="/Annot", Subtype=kind, Rect=corners, F=flags, DA=letters, **values)
         if looks is not None:
-            made[NameObject("/AP")] = _dictionary(N=self._writer._add_object(self._drawn(looks, box)))
+            made.update(entries(AP=entries(N=self._stored(self._drawn(looks, box)))))
         return made
 
     def _drawn(self, text: str, box: Box) -> DecodedStreamObject:
-        drawn = _stream(f"BT /F1 12 Tf 2 4 Td ({text}) Tj ET")
-        corner = map(FloatObject, (0, 0, box[2] - box[0], box[3] - box[1]))
-        drawn.update(
-            _dictionary(
-                Type=NameObject("/XObject"),
-                Subtype=NameObject("/Form"),
-                BBox=ArrayObject(corner),
-                Resources=self._resources,
-            )
-        )
-        return drawn
+        corners = [0.0, 0.0, float(box[2] - box[0]), float(box[3] - box[1])]
+        form = {"Type": "/XObject", "Subtype": "/Form", "BBox": corners, "Resources": self._resources}
+        return _stream(f"BT /F1 12 Tf 2 4 Td ({text}) Tj ET", **form)
 
 
 def _cmap(meaning: Mapping[int, str]) -> str:
@@ -243,6 +215,9 @@ def _cmap(meaning: Mapping[int, str]) -> str:
         f"1 begincodespacerange <00> <FF> endcodespacerange {len(meaning)} beginbfchar\n{rows}\n"
         "endbfchar endcmap end end"
     )
+
+
+_STREAM = b"%d 0 obj\n<<%b/Length %d>>stream\n%b\nendstream\nendobj\n"
 
 
 def packed(path: Path) -> Path:
@@ -261,25 +236,15 @@ def packed(path: Path) -> Path:
     data = zlib.compress(head + b"\n".join(body for _, body in inside))
     last = len(writer._objects) + 1
     entries[last] = (1, len(out), 0)
-    out += (
-        b"%d 0 obj\n<</Type/ObjStm/N %d/First %d/Filter/FlateDecode/Length %d>>stream\n%b\nendstream\nendobj\n"
-        % (
-            *(last, len(inside), len(head), len(data)),
-            data,
-        )
-    )
+    held = b"/Type/ObjStm/N %d/First %d/Filter/FlateDecode" % (len(inside), len(head))
+    out += _STREAM % (last, held, len(data), data)
     entries[last + 1] = (1, len(out), 0)
     rows = [(0, 0, 0), *(entries[number] for number in range(1, last + 2))]
     table = b"".join(bytes([kind]) + at.to_bytes(4, "big") + bytes([index]) for kind, at, index in rows)
     start = len(out)
     named = writer._root_object.indirect_reference.idnum, writer._info_obj.indirect_reference.idnum
-    out += (
-        b"%d 0 obj\n<</Type/XRef/Size %d/W[1 4 1]/Root %d 0 R/Info %d 0 R/Length %d>>stream\n%b\nendstream\nendobj\n"
-        % (
-            *(last + 1, last + 2, *named, len(table)),
-            table,
-        )
-    )
+    held = b"/Type/XRef/Size %d/W[1 4 1]/Root %d 0 R/Info %d 0 R" % (last + 2, *named)
+    out += _STREAM % (last + 1, held, len(table), table)
     path = path.with_name("packed.pdf")
     path.write_bytes(out + b"startxref\n%d\n%%%%EOF" % start)
     return path

@@ -77,16 +77,8 @@ def test_a_chain_ascends_and_each_link_follows(entries: list[tuple[list[int], fl
 
 
 def test_a_chain_leaves_out_what_does_not_fit() -> None:
-    entries = [
-        ((1,), 5.0),
-        ((7,), 5.0),
-        ((2,), 5.0),
-        ((2, 1), 5.0),
-        ((9, 9), 5.0),
-        ((2, 2), 5.0),
-        ((3,), 5.0),
-    ]
-    assert longest_chain(entries) == [0, 2, 3, 5, 6]
+    numbers = [(1,), (7,), (2,), (2, 1), (9, 9), (2, 2), (3,)]
+    assert longest_chain([(number, 5.0) for number in numbers]) == [0, 2, 3, 5, 6]
 
 
 def test_names() -> None:
@@ -170,13 +162,8 @@ def test_numbers_in_the_type_of_the_text() -> None:
     for number in range(1, 6):
         page.add(f"{number}. Duties of keeper {'ABCDE'[number - 1]}", gap=20)
         page.prose()
-    assert [heading.number.parts for heading in find_headings(page.scene(), ()) if heading.number] == [
-        (1,),
-        (2,),
-        (3,),
-        (4,),
-        (5,),
-    ]
+    numbers = [heading.number.parts for heading in find_headings(page.scene(), ()) if heading.number]
+    assert numbers == [(1,), (2,), (3,), (4,), (5,)]
 
 
 def test_letters_stand_under_roman_numerals() -> None:

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from pdf_pages import Printed, printed, prose
 from pypdf import PdfReader, PdfWriter
 
 from colde_cli.documents.document import Document, SectionKind, Span
@@ -52,12 +53,6 @@ def test_sections_with_bookmarks(outline: Document) -> None:
     assert [section.pages for section in outline.sections] == [(1, 1)] * 4 + [(3, 3), (3, 3), (4, 4)]
 
 
-def test_pypdf_reads_the_bookmarks_too(outline: Document) -> None:
-    with (DATA / "outline.pdf").open("rb") as file:
-        answer = run_reader(PYPDF, file, None, 1, 0)
-    assert [mark.title for mark in answer.outline] == [section.heading for section in outline.sections[1:]]
-
-
 def test_sections_without_bookmarks(plain: Document) -> None:
     assert headings(plain) == [
         (0, "front", ""),
@@ -79,58 +74,39 @@ def test_running_heads_are_texts_outside(outline: Document) -> None:
     assert outline.report.warnings == (f"Page 2 has pictures but no text; if scanned, {OCR}",)
 
 
-def pages(target: Path, *sources: tuple[str, int]) -> Path:
-    """A PDF of first pages of the files, each so many times; without a name, a blank page."""
-    writer = PdfWriter()
-    for name, times in sources:
-        for _ in range(times):
-            if name:
-                writer.add_page(PdfReader(DATA / name).pages[0])
-            else:
-                writer.add_blank_page(595, 842)
-    writer.write(target)
-    return target
-
-
 def test_scanned_pages_are_told_from_blank_ones(tmp_path: Path) -> None:
-    mixed = ("plain.pdf", 1), ("scan.pdf", 3), ("", 2), ("scan.pdf", 1), ("plain.pdf", 1)
-    path = pages(tmp_path / "mixed.pdf", *mixed)
+    writer, path = PdfWriter(), tmp_path / "mixed.pdf"
+    for name in ("plain", "scan", "scan", "scan", "", "", "scan", "plain"):
+        if name:
+            writer.add_page(PdfReader(DATA / f"{name}.pdf").pages[0])
+        else:
+            writer.add_blank_page(595, 842)
+    writer.write(path)
     report = read(path).report
     assert report.pages_without_text == (2, 3, 4, 5, 6, 7)
     assert report.warnings == (f"Pages 2–4, 7 (4 of 8) have pictures but no text; if scanned, {OCR}",)
     assert "Blank: pages 5–6." in report.notes
-    with pytest.raises(NoTextError, match=r"mixed.pdf: pages 3–4 have pictures .*ocrmypdf --skip-text"):
-        read(path, pages=(3, 5))
-    with pytest.raises(NoTextError, match=r"mixed.pdf: page 2 has pictures"):
-        read(path, pages=(2, 2))
-    with pytest.raises(NoTextError, match=r"mixed.pdf: page 7 has pictures"):
-        read(path, pages=(5, 7))
-    with pytest.raises(NoTextError, match="its pages are blank"):
-        read(path, pages=(5, 6))
+    for chosen, message in (
+        ((3, 5), r"mixed.pdf: pages 3–4 have pictures .*ocrmypdf --skip-text"),
+        ((2, 2), r"mixed.pdf: page 2 has pictures"),
+        ((5, 7), r"mixed.pdf: page 7 has pictures"),
+        ((5, 6), "its pages are blank"),
+    ):
+        with pytest.raises(NoTextError, match=message):
+            read(path, pages=chosen)
     with pytest.raises(OptionError, match="has 8 pages; there is no page 9"):
         read(path, pages=(9, 12))
 
 
 def test_a_page_with_nothing_but_its_number_is_no_scan(tmp_path: Path) -> None:
-    canvas = pytest.importorskip("reportlab.pdfgen.canvas", reason="reportlab is not installed")
-    sheet = canvas.Canvas(str(tmp_path / "letter.pdf"))
-    for number in range(1, 6):
-        for row in range(0 if number == 5 else 30):
-            sheet.drawString(
-                72, 740 - 20 * row, f"Sentence {row} of page {number} says what was agreed in {1900 + row}."
-            )
-        sheet.drawString(290, 40, f"Page {number}")
-        sheet.showPage()
-    sheet.save()
-    report = read(tmp_path / "letter.pdf").report
+    pages = [[*prose(number), Printed(290, 40, f"Page {number}")] for number in range(1, 5)]
+    report = read(printed(tmp_path / "letter.pdf", *pages, [Printed(290, 40, "Page 5")])).report
     assert report.warnings == ()
     assert report.pages_without_text == (5,)
     assert "Only a header or a page number: page 5." in report.notes
 
 
 def test_a_line_that_ends_in_a_preposition_ends_no_paragraph(tmp_path: Path) -> None:
-    canvas = pytest.importorskip("reportlab.pdfgen.canvas", reason="reportlab is not installed")
-    sheet = canvas.Canvas(str(tmp_path / "terms.pdf"), pagesize=(612, 792))
     full = "The seller keeps all records of the goods, of their makers, and of their buyers."
     rows = [
         *[full] * 3,
@@ -143,10 +119,8 @@ def test_a_line_that_ends_in_a_preposition_ends_no_paragraph(tmp_path: Path) -> 
         "Notices are sent by registered mail, and are held to have arrived on the third day.",
         *[full] * 3,
     ]
-    for row, text in enumerate(rows):
-        sheet.drawString(72, 740 - 14 * row, text)
-    sheet.save()
-    paragraphs = read(tmp_path / "terms.pdf").text.split("\n\n")
+    page = [Printed(72, 740 - 14 * row, text) for row, text in enumerate(rows)]
+    paragraphs = read(printed(tmp_path / "terms.pdf", page)).text.split("\n\n")
     assert [paragraph.split()[0] for paragraph in paragraphs] == ["The", "(a)", "(b)", "The", "Notices"]
     assert "agreed in ATTACHMENT B" in " ".join(paragraphs[0].split())
 
@@ -168,19 +142,16 @@ def test_sections_cover_the_text(outline: Document, plain: Document) -> None:
             assert section.span.start <= section.body_start <= section.span.end
 
 
-def test_words_are_joined_by_the_documents_vocabulary(plain: Document) -> None:
-    assert "is a well-known person" in plain.text
-    assert "good mending lasts for years in the harbour" in plain.text
-
-
-def test_ligatures_and_title_of_two_lines(plain: Document) -> None:
-    assert "The first float is the office of the eldest." in plain.text
+def test_words_ligatures_titles_and_interrupted_sentences_are_joined(plain: Document) -> None:
     assert plain.title == "Cork, Rope and the Price of Nets"
-
-
-def test_a_figure_does_not_cut_a_sentence(plain: Document) -> None:
-    assert "crossed by boats of every size" in plain.text
-    assert "\n\nFigure 1: A net with nine corks, of which two are lost.\n\n" in plain.text
+    for text in (
+        "is a well-known person",
+        "good mending lasts for years in the harbour",
+        "The first float is the office of the eldest.",
+        "crossed by boats of every size",
+        "\n\nFigure 1: A net with nine corks, of which two are lost.\n\n",
+    ):
+        assert text in plain.text
 
 
 def test_columns_are_read_one_after_the_other() -> None:
@@ -218,13 +189,10 @@ def test_page_range(outline: Document) -> None:
     assert part.report.pages_without_text == ()
 
 
-def test_no_text_layer_names_ocr() -> None:
-    with pytest.raises(NoTextError, match=r"has no text layer.*ocrmypdf"):
-        read(DATA / "scan.pdf")
-
-
 def test_invisible_text_is_used_where_there_is_no_other() -> None:
     assert read(DATA / "ocr.pdf").text.startswith("Every harbour")
+    with pytest.raises(NoTextError, match=r"has no text layer.*ocrmypdf"):
+        read(DATA / "scan.pdf")
 
 
 @pytest.mark.parametrize(
@@ -238,28 +206,24 @@ def test_passwords(name: str, password: str) -> None:
         read(DATA / name, password="no")
 
 
-def test_damaged(tmp_path: Path) -> None:
-    path = tmp_path / "cut.pdf"
+def test_damaged_files_and_those_with_junk_before_them(tmp_path: Path, outline: Document) -> None:
+    path = tmp_path / "file.pdf"
     path.write_bytes((DATA / "plain.pdf").read_bytes()[:9000])
     with pytest.raises(CorruptFileError, match="damaged"):
         read(path)
-
-
-def test_junk_before_the_file(tmp_path: Path, outline: Document) -> None:
-    path = tmp_path / "prefixed.pdf"
     path.write_bytes(b"x" * 5000 + (DATA / "outline.pdf").read_bytes())
     assert read(path).text == outline.text
 
 
 @pytest.mark.parametrize("name", ["outline.pdf", "plain.pdf"])
-def test_both_readers_find_the_same_words(name: str) -> None:
-    words = []
+def test_both_readers_find_the_same_words_and_bookmarks(name: str) -> None:
+    answers = []
     for engine in (PDFIUM, PYPDF):
         with (DATA / name).open("rb") as file:
             answer = run_reader(engine, file, None, 1, 0)
         text = " ".join(line.text for page in answer.read for line in page.lines)
-        words.append(sorted(text.replace(SOFT_HYPHEN, "-").split()))
-    assert words[0] == words[1]
+        answers.append((answer.outline, sorted(text.replace(SOFT_HYPHEN, "-").split())))
+    assert answers[0] == answers[1]
 
 
 def test_several_at_once() -> None:

@@ -87,22 +87,16 @@ def test_a_page_that_never_ends_is_given_up(tmp_path: Path) -> None:
     assert any(warning.startswith("Page 1 could not be read") for warning in document.report.warnings)
 
 
-def test_too_much_text_on_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "PAGE_CHARACTERS", 1000)
+@pytest.mark.parametrize(
+    ("limit", "remedy"), [("PAGE_CHARACTERS", "more memory or time"), ("MAX_CHARACTERS", "--pages")]
+)
+def test_too_much_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, remedy: str) -> None:
+    monkeypatch.setattr(process, limit, 1000)
     path = tmp_path / "flood.pdf"
     flood = b" ".join(words(f"line {line} of many that flood the page", 20 + 8 * line) for line in range(100))
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>"]
     build(path, [*objects, page(4, FONT), stream(flood)])
-    with pytest.raises(LimitError, match="more memory or time"):
-        read(path)
-
-
-def test_too_much_text_in_a_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "MAX_CHARACTERS", 20)
-    path = tmp_path / "long.pdf"
-    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>"]
-    build(path, [*objects, page(4, FONT), stream(words("more than twenty characters of text"))])
-    with pytest.raises(LimitError, match="--pages"):
+    with pytest.raises(LimitError, match=remedy):
         read(path)
 
 

@@ -154,14 +154,7 @@ def test_a_reader_that_died_while_idle_is_replaced(program: str) -> None:
 def test_readers_started_before_they_are_needed_are_used(program: str) -> None:
     start_reader(program, 2)
     start_reader(program, 2)
-    begun = [
-        sandboxed(program, io.BytesIO(), {"task": "read", "memory": 1 << 31, "seconds": 60}, 60) for _ in "ab"
-    ]
-    workers = []
-    for reading in begun:
-        with reading as messages:
-            begin, _ = messages
-            workers.append(begin["worker"])
+    workers = [ask(program, "read")[0]["worker"] for _ in "ab"]
     assert len(sandbox._idle[program]) == 2
     assert workers[0] == workers[1], "the one that was used last is warm"
 
