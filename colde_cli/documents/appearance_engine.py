@@ -126,26 +126,25 @@ def decoded(picture: Handle) -> str | None:
     if not bitmap:
         return None
     columns, rows = pdfium.FPDFBitmap_GetWidth(bitmap), pdfium.FPDFBitmap_GetHeight(bitmap)
-    found = digest_of_pixels(columns, rows, blocks_of(bitmap, columns))
+    digest = digest_of_pixels(columns, rows, blocks_of(bitmap, columns))
     pdfium.FPDFBitmap_Destroy(bitmap)
-    return found
+    return digest
 
 
 def blocks_of(bitmap: Handle, columns: int) -> Iterator[bytes]:
     """Yield the pixels of a bitmap of PDFium as red, green, blue and opacity, some rows at a time."""
-    kind = pdfium.FPDFBitmap_GetFormat(bitmap)
-    samples = {pdfium.FPDFBitmap_Gray: 1, pdfium.FPDFBitmap_BGR: 3}.get(kind, 4)
-    opaque = kind not in (pdfium.FPDFBitmap_BGRA, pdfium.FPDFBitmap_BGRA_Premul)
+    from PIL import Image
+
+    mode, order = {
+        pdfium.FPDFBitmap_Gray: ("L", "L"),
+        pdfium.FPDFBitmap_BGR: ("RGB", "BGR"),
+        pdfium.FPDFBitmap_BGRx: ("RGB", "BGRX"),
+    }.get(pdfium.FPDFBitmap_GetFormat(bitmap), ("RGBA", "BGRA"))
     stride, data = pdfium.FPDFBitmap_GetStride(bitmap), bytes_of(bitmap)
-    blue, green, red = (0, 0, 0) if samples == 1 else (0, 1, 2)
     for top in range(0, len(data), stride * _ROWS):
-        rows = range(top, min(top + stride * _ROWS, len(data)), stride)
-        block = b"".join(data[row : row + samples * columns] for row in rows)
-        pixels = bytearray(b"\xff") * (4 * columns * len(rows))
-        pixels[0::4], pixels[1::4], pixels[2::4] = (block[at::samples] for at in (red, green, blue))
-        if not opaque:
-            pixels[3::4] = block[3::4]
-        yield bytes(pixels)
+        block = data[top : top + stride * _ROWS]
+        rows = Image.frombuffer(mode, (columns, len(block) // stride), block, "raw", order, stride, 1)
+        yield rows.convert("RGBA").tobytes()
 
 
 def digest_of_pixels(width: int, height: int, blocks: Iterable[bytes], kind: str = "") -> str:

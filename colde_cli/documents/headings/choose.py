@@ -34,24 +34,15 @@ _UNFINISHED = re.compile(r"(\b(of|and|the|for|in|with|to|a|on)|[&,/])$")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading and the lines it is printed on.
-
-    Attributes:
-        first: index of its first line.
-        last: index of its last line.
-        text: as printed, numbering included.
-        level: 1 for the outermost; 0 while it is not known.
-        score: points of evidence.
-        run_in: length of the heading in characters, if text follows on its only line.
-    """
+    """A heading, and the indices of the first and the last line it is printed on."""
 
     first: int
     last: int
-    text: str
-    level: int
-    score: float
+    text: str  # as printed, numbering included
+    level: int  # 1 for the outermost; 0 while it is not known
+    score: float  # points of evidence
     number: Number | None = None
-    run_in: int | None = None
+    run_in: int | None = None  # length of the heading in characters, if text follows on its only line
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,33 +36,20 @@ _SIZE_POINTS = ((1.35, 2.5), (1.12, 2.0), (1.04, 1.0), (0.97, 0.0), (0.88, -0.5)
 
 @dataclass(slots=True)
 class Scene:
-    """Measures of a document's lines.
+    """Measures of a document's lines."""
 
-    Attributes:
-        lines: text lines in content order.
-        body_size: size of most letters.
-        body_font: font of most letters of that size.
-        body_bold: share of bold letters among the letters of that size and font.
-        leading: usual distance of baselines.
-        letters: number of letters.
-        columns: width of a full line, by page.
-        styles: letters per style.
-        cases: letters per style and case.
-        rows: lines by page and height.
-        pure: rare styles used almost only for lines that stand alone, as headings do.
-    """
-
-    lines: Sequence[Line]
-    body_size: float = 10.0
-    body_font: str = ""
-    body_bold: float = 0.0
-    leading: float = 12.0
+    lines: Sequence[Line]  # text lines in content order
+    body_size: float = 10.0  # of most letters
+    body_font: str = ""  # of most letters of that size
+    body_bold: float = 0.0  # share of bold letters among those of that size and font
+    leading: float = 12.0  # usual distance of baselines
     letters: int = 1
-    columns: dict[int, float] = field(default_factory=dict)
-    styles: Counter[LineStyle] = field(default_factory=Counter)
-    cases: Counter[tuple[LineStyle, bool]] = field(default_factory=Counter)
+    columns: dict[int, float] = field(default_factory=dict)  # width of a full line, by page
+    styles: Counter[LineStyle] = field(default_factory=Counter)  # letters by style
+    cases: Counter[tuple[LineStyle, bool]] = field(default_factory=Counter)  # letters by style and case
     rows: defaultdict[tuple[int, int], list[Line]] = field(default_factory=lambda: defaultdict(list))
     pure: set[LineStyle] = field(default_factory=set)
+    """Rare styles used almost only for lines that stand alone, as headings do."""
 
     def neighbour(self, index: int) -> Line | None:
         """Return the line at `index`; None outside the document."""
@@ -182,23 +169,15 @@ def largest_lines(lines: Sequence[Line], body_size: float) -> range:
 
 @dataclass(frozen=True, slots=True)
 class HeadingCandidate:
-    """A line that may be a heading.
-
-    Attributes:
-        index: of its line in the document.
-        score: points of evidence.
-        known: it has a heading's common name.
-        core: its text without the number.
-        apart: see `is_apart`.
-    """
+    """A line that may be a heading."""
 
     index: int
     line: Line
-    score: float
+    score: float  # points of evidence
     number: Number | None
-    known: bool
-    core: str
-    apart: bool
+    known: bool  # it has a heading's common name
+    core: str  # its text without the number
+    apart: bool  # see `is_apart`
 
 
 def candidates(scene: Scene) -> list[HeadingCandidate]:

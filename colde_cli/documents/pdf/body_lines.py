@@ -57,30 +57,19 @@ _SIGNED = re.compile(r"\s*[-–−]\s*\w+\s*$")
 
 @dataclass(frozen=True, slots=True)
 class _PageLines:
-    """The lines of a page that may be text.
+    """The lines of a page that may be text."""
 
-    Attributes:
-        number: of the page, 1-based.
-        height: of the page across their direction, in points.
-    """
-
-    number: int
-    height: float
+    number: int  # of the page, 1-based
+    height: float  # of the page across their direction, in points
     lines: list[Line]
 
 
 @dataclass(frozen=True, slots=True)
 class _Divided:
-    """The lines of a page, divided by direction and by whether they are seen.
+    """The lines of a page, divided by direction and by whether they are seen."""
 
-    Attributes:
-        upright: the visible lines in the main direction; all of that direction if none is visible.
-        turned: lines in other directions.
-        hidden: lines that are not seen.
-    """
-
-    upright: _PageLines
-    turned: tuple[_PageLines, ...]
+    upright: _PageLines  # those in the main direction that are seen; all of that direction if none is
+    turned: tuple[_PageLines, ...]  # those in other directions
     hidden: tuple[Line, ...]
 
 
@@ -233,18 +222,12 @@ def _with_entries(lines: list[Line], pages: Sequence[PdfPage]) -> list[Line]:
 
 @dataclass(frozen=True, slots=True)
 class _EdgeLine:
-    """A line that may belong to a head or foot.
-
-    Attributes:
-        text: with `#` for the numbers that are known to be page numbers.
-        near: it is so near to the edge of the page that it belongs to it.
-        detached: it stands apart from the text; else it is merely the first or last line of the page.
-    """
+    """A line that may belong to a head or foot."""
 
     line: Line
-    text: str
-    near: bool
-    detached: bool
+    text: str  # with `#` for the numbers that are known to be page numbers
+    near: bool  # it is so near to the edge of the page that it belongs to it
+    detached: bool  # it stands apart from the text; else it is merely the first or last line of the page
 
     @property
     def level(self) -> int:
@@ -254,22 +237,14 @@ class _EdgeLine:
 
 @dataclass(frozen=True, slots=True)
 class _Number:
-    """A number that may be that of a page.
-
-    Attributes:
-        edge: its line.
-        key: how it is written, and the number less that of the page: the same for all numbers of one numbering.
-        span: offsets of the number in the line.
-        total: offsets of the number of all pages, if it is named; else (0, 0).
-        alone: there is nothing else in the line.
-    """
+    """A number that may be that of a page."""
 
     edge: _EdgeLine
-    key: tuple[str, int]
-    span: tuple[int, int]
+    key: tuple[str, int]  # how it is written, and its value less that of the page: the same in one numbering
+    span: tuple[int, int]  # its offsets in the line
     value: int
-    total: tuple[int, int]
-    alone: bool
+    total: tuple[int, int]  # offsets of the number of all pages, if it is named; else (0, 0)
+    alone: bool  # there is nothing else in the line
 
 
 def _running_heads(pages: Iterable[_PageLines], count: int) -> dict[int, str]:

@@ -41,29 +41,16 @@ _LAST = frozenset("0123456789ivxlcIVXLC")
 
 @dataclass(slots=True)
 class _Entry:
-    """An entry of a table of contents.
+    """An entry of a table of contents."""
 
-    Attributes:
-        index: of its last line.
-        title: of that line, without leader and number.
-        before: indices of the lines before it that have no number.
-        written: the number as it is written.
-        form: "1" for a number in figures, "i" for a roman one.
-        number: of the page.
-        offsets: distances from its number to the pages on which its title is found.
-        confirmed: its title is on its page.
-        led: a row of dots leads to the number.
-    """
-
-    index: int
-    title: str
-    before: tuple[int, ...]
+    index: int  # of its last line
+    title: str  # of that line, without leader and number
+    before: tuple[int, ...]  # indices of the lines before it that have no number
     written: str
-    form: str
-    number: int
-    offsets: set[int] = field(default_factory=set)
-    confirmed: bool = False
-    led: bool = False
+    number: int  # of the page
+    led: bool  # a row of dots leads to the number
+    offsets: set[int] = field(default_factory=set)  # from its number to the pages on which its title is found
+    confirmed: bool = False  # its title is on its page
 
 
 def leave_out_contents(lines: Sequence[Line], headings: Collection[int], account: Account) -> set[int]:
@@ -128,8 +115,7 @@ def _entry(index: int, line: Line, between: Sequence[int]) -> _Entry | None:
     if not any(map(str.isalpha, title)) or not (led or before.endswith(" ")):
         return None
     number = int(written) if written.isdigit() else from_roman(written)
-    form = "1" if written.isdigit() else "i"
-    return _Entry(index, title, tuple(between), written, form, number, led=led) if number else None
+    return _Entry(index, title, tuple(between), written, number, led) if number else None
 
 
 def _rises(block: Sequence[_Entry]) -> bool:
@@ -171,8 +157,8 @@ def _confirm(
         whole = " ".join([*(lines[place].text for place in entry.before), entry.title])
         pages = _pages(entry.title, beginnings) | (_pages(whole, beginnings) if entry.before else set())
         entry.offsets = {entry.number - page for page in pages}
-    for form in ("1", "i"):
-        entries = [entry for entry in block if entry.form == form]
+    for figures in (True, False):
+        entries = [entry for entry in block if entry.written.isdigit() is figures]
         votes = Counter(offset for entry in entries for offset in entry.offsets)
         best = max(votes, key=lambda offset: (votes[offset], -abs(offset)), default=0)
         for entry in entries:

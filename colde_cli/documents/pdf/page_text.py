@@ -76,21 +76,13 @@ _render_mode = quick(pdfium.FPDFTextObj_GetTextRenderMode, ctypes.c_int, _ADDRES
 
 
 class WordPiece(NamedTuple):
-    """Letters of a word that belong to one text object.
-
-    Attributes:
-        text: its letters.
-        size: in points.
-        base: baseline, in points above the foot of the page.
-        before: distance from the letter before, in points; 0 where nobody asked.
-        spacing: usual distance between letters, in points.
-    """
+    """Letters of a word that belong to one text object; all lengths are in points."""
 
     text: str
     size: float
     base: float
-    before: float = 0.0
-    spacing: float = 0.0
+    before: float = 0.0  # distance from the letter before; 0 where nobody asked
+    spacing: float = 0.0  # usual distance between letters
 
 
 class PageText:
@@ -163,15 +155,10 @@ class PageText:
     def runs(
         self, words: Sequence[str], begins: Sequence[int], before: LetterStyle | None
     ) -> tuple[list[Run], list[int]]:
-        """Divide the words of a line into runs.
+        """Divide the words of a line into runs; also return the indices of words that end in another text object.
 
-        Args:
-            words: of the line, one at least.
-            begins: the number of the first character of each.
-            before: style of the word before, for characters that belong to no object.
-
-        Returns:
-            The runs, and the indices of the words that begin in one text object and end in another.
+        `begins` are the numbers of their first characters. Characters that belong to no object have the style of the
+        word before.
         """
         runs: list[Run] = []
         mixed: list[int] = []
@@ -255,12 +242,34 @@ class PageText:
         left, right, foot, top = self._numbers
         return left.value, right.value, foot.value, top.value
 
-    def right(self, index: int) -> float | None:
-        """The right side of a character's box; None if PDFium does not know it."""
-        if not _box(self._text, index, *self._out):
-            return None
-        left, right, _, _ = self._numbers
-        return max(left.value, right.value)
+    def boxes(self, words: Sequence[tuple[int, int]]) -> LineBoxes:
+        """Read the boxes of the letters of a line, given the ranges of characters of its words.
+
+        Those of one line are equally high wherever the size of the type is known.
+        """
+        places = [index for start, end in words for index in range(start, end)]
+        matrix = pdfium.FS_MATRIX()
+        pdfium.FPDFText_GetMatrix(self.handle, places[0], matrix)
+        angle = math.atan2(matrix.b, matrix.a)
+        sine, cosine = math.sin(angle), math.cos(angle)
+        letters = "".join(map(self._letter, places))
+        values: list[float] = []
+        for at, index in enumerate(places):
+            # A letter outside the basic plane takes two places; written as JSON, both become one letter again.
+            if at and "\ud800" <= letters[at - 1] < "\udc00" <= letters[at] < "\ue000":
+                continue
+            left, right, bottom, top = self.box(index) or (0.0, 0.0, 0.0, 0.0)
+            x, y = self.origin(index)
+            along = [u * cosine + v * sine for u in (left, right) for v in (bottom, top)]
+            across = [v * cosine - u * sine for u in (left, right) for v in (bottom, top)]
+            foot, head, base = min(across), max(across), y * cosine - x * sine
+            pdfium.FPDFText_GetMatrix(self.handle, index, matrix)
+            size = float(pdfium.FPDFText_GetFontSize(self.handle, index)) * math.hypot(matrix.c, matrix.d)
+            # The size of some fonts says nothing about their letters; then only the shape of the letter counts.
+            if foot > base - size and head < base + 1.3 * size and head - foot > 0.02 * size:
+                foot, head = base - _DESCENT * size, base + _ASCENT * size
+            values += (round(value, 2) for value in (min(along), max(along), foot, head))
+        return letters, math.degrees(angle), values
 
     def guessed(self, words: Sequence[str], begins: Sequence[int], font: int) -> int:
         """Count the letters of words of which PDFium guessed the first; letters of one font are asked for once."""
@@ -401,11 +410,9 @@ def _is_apart(one: WordPiece, other: WordPiece) -> bool:
 
 
 def survey_objects(page: Handle) -> tuple[set[int], list[tuple[float, float, float]], list[int]]:
-    """Look through the objects of a page.
+    """Find the kinds of the objects of a page, strokes, and the addresses of what is or may hold a picture.
 
-    Returns:
-        Their kinds, such as pdfium.FPDF_PAGEOBJ_TEXT; left end, right end and height of thin horizontal strokes, which
-        may underline a heading; and the addresses of what is or may hold a picture.
+    Strokes are thin and horizontal, and may underline a heading: left end, right end and height.
     """
     strokes = []
     numbers = [ctypes.c_float() for _ in range(4)]
@@ -420,57 +427,6 @@ def survey_objects(page: Handle) -> tuple[set[int], list[tuple[float, float, flo
     return set(kinds), strokes, pictured(items, kinds)
 
 
-class BoxReader:
-    """Reads the boxes of letters; those of one line are equally high wherever the size of the type is known."""
-
-    def __init__(self, text: Handle) -> None:
-        self._text = text
-        self._matrix = pdfium.FS_MATRIX()
-        self._numbers = [ctypes.c_double() for _ in range(6)]
-
-    def line(self, words: Sequence[tuple[int, int]]) -> LineBoxes:
-        """Read the letters of the words of a line, given as ranges of characters."""
-        places = [index for start, end in words for index in range(start, end)]
-        pdfium.FPDFText_GetMatrix(self._text, places[0], self._matrix)
-        angle = math.atan2(self._matrix.b, self._matrix.a)
-        letters = "".join(chr(pdfium.FPDFText_GetUnicode(self._text, index) % 0x110000) for index in places)
-        # A letter outside the basic plane takes two places; written as JSON, both become one letter again.
-        second = {
-            at + 1
-            for at in range(len(letters) - 1)
-            if "\ud800" <= letters[at] < "\udc00" <= letters[at + 1] < "\ue000"
-        }
-        boxes = [
-            round(value, 2)
-            for at, index in enumerate(places)
-            if at not in second
-            for value in self._box(index, angle)
-        ]
-        return letters, math.degrees(angle), boxes
-
-    def _box(self, index: int, angle: float) -> tuple[float, float, float, float]:
-        left, right, bottom, top, x, y = self._numbers
-        pdfium.FPDFText_GetCharBox(self._text, index, left, right, bottom, top)
-        pdfium.FPDFText_GetCharOrigin(self._text, index, x, y)
-        corners = [
-            _turned(u.value, v.value, angle)
-            for u, v in ((left, bottom), (left, top), (right, bottom), (right, top))
-        ]
-        begin, end = min(u for u, _ in corners), max(u for u, _ in corners)
-        foot, head = min(v for _, v in corners), max(v for _, v in corners)
-        size, base = self._size(index), _turned(x.value, y.value, angle)[1]
-        # The size of some fonts says nothing about their letters; then only the shape of the letter counts.
-        fits = foot > base - size and head < base + 1.3 * size and head - foot > 0.02 * size
-        across = (base - _DESCENT * size, base + _ASCENT * size) if fits else (foot, head)
-        return begin, end, *across
-
-    def _size(self, index: int) -> float:
-        pdfium.FPDFText_GetMatrix(self._text, index, self._matrix)
-        return float(pdfium.FPDFText_GetFontSize(self._text, index)) * math.hypot(
-            self._matrix.c, self._matrix.d
-        )
-
-
 def entry_boxes(entry: Entry) -> LineBoxes:
     """Divide the line of a filled-in value evenly among its letters."""
     text, x0, base, x1, size = entry
@@ -479,9 +435,3 @@ def entry_boxes(entry: Entry) -> LineBoxes:
     across = (base - _DESCENT * size, base + _ASCENT * size)
     boxes = [value for place, _ in shown for value in (x0 + step * place, x0 + step * (place + 1), *across)]
     return "".join(letter for _, letter in shown), 0.0, boxes
-
-
-def _turned(x: float, y: float, angle: float) -> tuple[float, float]:
-    """Turn a point so that text at `angle` runs from left to right."""
-    sine, cosine = math.sin(angle), math.cos(angle)
-    return x * cosine + y * sine, y * cosine - x * sine

@@ -181,13 +181,7 @@ def stored_digest(picture: int) -> str:
 def attached(
     document: Handle, data: bytes, password: str | None, pages: list[int]
 ) -> tuple[list[Text], list[tuple[str, str, str, int]]]:
-    """Read what belongs to no page.
-
-    Args:
-        document: an open one.
-        data: its bytes.
-        password: its password.
-        pages: numbers (1-based) of the pages to which a file or a medium is attached.
+    """Read what belongs to no page, and what is attached to these pages (1-based).
 
     Returns:
         Texts; and parts, each before the number of its page, 0 for none.

@@ -27,7 +27,6 @@ import pypdfium2_raw as pdfium
 from colde_cli.documents.pdf.annotations import AnnotationReader, Entry, FormReader
 from colde_cli.documents.pdf.page_text import (
     HYPHENS,
-    BoxReader,
     LetterStyle,
     LineBoxes,
     LineValues,
@@ -113,7 +112,7 @@ class PageReader:
         self._last = 0
         self._runs: list[Run] = []
         self._styles: list[tuple[LetterStyle, int]] = []
-        self._box_reader = BoxReader(self.text.handle) if boxes else None
+        self._with_boxes = boxes
 
     def read(self) -> None:
         """Fill `lines`."""
@@ -211,13 +210,13 @@ class PageReader:
             for left, right, height in self._rules
         )
         self.lines.append((text, x0, base, x1, angle, mark, ruled, styles))
-        if self._box_reader is not None:
+        if self._with_boxes:
             spans = []
             for begin, word in zip(self._begins, self._words, strict=True):
                 end = begin + len(word)
                 # The word may have been given a soft hyphen that is not on the page.
                 spans.append((begin, end - (self._letters[end - 1] != word[-1])))
-            self.boxes.append(self._box_reader.line(spans))
+            self.boxes.append(self.text.boxes(spans))
         self._words, self._texts, self._begins, self._runs, self._styles = [], [], [], [], []
 
     def _place(self, angle: int) -> tuple[float, float]:
@@ -257,13 +256,12 @@ class PageReader:
         return x * cosine + y * sine - left, y * cosine - x * sine - foot
 
     def _right_end(self, index: int, angle: int) -> float:
-        if angle == 0:
-            right = self.text.right(index)
-            return 0.0 if right is None else right - self.left
         box = self.text.box(index)
         if box is None:
             return 0.0
         left, right, foot, top = box
+        if angle == 0:
+            return max(left, right) - self.left
         return max(self._turn(x, y, angle)[0] for x in (left, right) for y in (foot, top))
 
 
@@ -320,16 +318,8 @@ def read_page(
 ) -> bool:
     """Send one page; one that PDFium cannot load, or of more than `limit` characters, is sent as unreadable.
 
-    Args:
-        document: an open one.
-        number: of the page, from 1.
-        form: of the document.
-        limit: of characters.
-        boxes: send the places of letters, too.
-        tagged: pictures may have texts that stand for them.
-
-    Returns:
-        Whether files or media are attached to it.
+    If the document is `tagged`, pictures may have texts that stand for them. With `boxes`, the places of letters are
+    sent, too. Returns whether files or media are attached to the page.
     """
     page = pdfium.FPDF_LoadPage(document, number - 1)
     reader = PageReader(page, boxes=boxes) if page else None

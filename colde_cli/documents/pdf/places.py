@@ -79,17 +79,9 @@ def read_places(
     pages: tuple[int, int] | None,
     boxes: Collection[int],
 ) -> PagePlaces | None:
-    """Read the pages of a PDF again, with the places of letters.
+    """Read the pages of a PDF again, with the places of letters on some of them; None if PDFium cannot read it.
 
-    Args:
-        file: of the document, open and seekable.
-        document: as it was read; some text of it may have been left out since.
-        password: of an encrypted file.
-        pages: first and last page that were read; None for all.
-        boxes: pages on which words are to be found.
-
-    Returns:
-        The places; None if PDFium cannot read the file.
+    Some text of the document may have been left out since it was read. `pages` are those that were read; None for all.
     """
     answer = run_reader(PDFIUM, file, password, *(pages or (1, 0)), boxes)
     if answer.refused or not any(page.lines or page.entries for page in answer.read):

@@ -73,14 +73,7 @@ _FREQUENT = (" the ", " and ", " und ", " der ", " les ", " des ", " los ", " qu
 def read_pdf(
     file: BinaryIO, path: str, name: str, password: str | None, pages: tuple[int, int] | None
 ) -> Document:
-    """Read a PDF.
-
-    Args:
-        file: open and seekable.
-        path: as the user gave it, for messages.
-        name: replaces a missing title.
-        password: of an encrypted file; None and "" try the empty password.
-        pages: first and last page to read, 1-based; None for all.
+    """Read a PDF, or its pages from a first to a last one (1-based); `name` replaces a missing title.
 
     Raises:
         PasswordError: encrypted, and the password is missing or wrong.
@@ -253,15 +246,9 @@ def _one(page: int) -> tuple[int, int] | None:
 def run_reader(
     engine: str, file: BinaryIO, password: str | None, first: int, last: int, boxes: Collection[int] = ()
 ) -> Answer:
-    """Read pages of an open file with one of the engines.
+    """Read pages of an open file with one of the engines; 0 is the last page of the file.
 
-    Args:
-        engine: `PDFIUM` or `PYPDF`.
-        file: open and seekable.
-        password: of an encrypted file.
-        first: page to begin with.
-        last: page to end with; 0 for the last page of the file.
-        boxes: pages of which to read the places of letters, too; pypdf does not know them.
+    The places of letters are read of the pages in `boxes`; pypdf does not know them.
     """
     answer = Answer()
     for restarts in range(_RESTARTS + 1):
