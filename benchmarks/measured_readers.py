@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
 import subprocess
 import sys
 
@@ -20,7 +19,7 @@ class _MeasuredReader(subprocess.Popen[bytes]):
 
     def __init__(self, args: object, *others: object, **options: object) -> None:
         if isinstance(args, list) and args[1:3] == _ISOLATED:
-            args = [*args[:3], __file__, *args[3:]]
+            args = [*args[:3], __file__, *args[5:]]  # in place of "-c" and its code
         super().__init__(args, *others, **options)  # type: ignore[call-overload]
 
 
@@ -34,6 +33,6 @@ if __name__ == "__main__":
     import coverage
 
     coverage.process_startup()
-    del sys.argv[0], sys.path[0]
-    sys.path.insert(0, os.path.dirname(sys.argv[0]))  # noqa: PTH120 (nothing more is imported here)
-    runpy.run_path(sys.argv[0], run_name="__main__")
+    from colde_cli.documents.worker import main
+
+    main()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 import shutil
 import sys
 import tempfile
@@ -11,7 +10,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-os.environ["COLDE_READER_PATH"] = "[]"  # readers that run as scripts ask for it when they are imported
 FOLDER = Path(tempfile.mkdtemp(prefix="colde-fuzz-"))
 """Where targets that read files have them."""
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
