@@ -91,16 +91,13 @@ class Styles(XmlHandler):
         return letters
 
     def lineage(self, family: str, identifier: str) -> list[TextStyle]:
-        """List a style and the styles it is based on, nearest first; for an undefined style see `undefined`."""
+        """List a style and the styles it is based on, nearest first; an undefined one is known by its identifier."""
         lineage: list[TextStyle] = []
         while identifier and len(lineage) < _MAX_LINEAGE:
-            lineage.append(self._styles.get((family, identifier)) or self.undefined(identifier))
+            by_name = TextStyle(identifier.replace("_20_", " ").lower())
+            lineage.append(self._styles.get((family, identifier), by_name))
             identifier = lineage[-1].based_on
         return lineage
-
-    def undefined(self, identifier: str) -> TextStyle:
-        """Make the style for an identifier without a definition."""
-        return TextStyle(identifier.lower())
 
 
 @dataclass(slots=True)
@@ -108,15 +105,18 @@ class Stretches:
     """Texts of neighbouring runs that are accounted for as one: blanks between them do not end it.
 
     A text is either set aside, or shown; one that is shown can have marks, such as `STRUCK`, and is accounted for, too.
+    `open` tells whether there is anything to end.
     """
 
     account: Account
+    open: bool = False
     _aside: tuple[OutsideKind, str] | None = None
     _pieces: list[str] = field(default_factory=list)  # of the text that is set aside
     _marked: dict[tuple[OutsideKind, str], list[str]] = field(default_factory=dict)
 
     def set_aside(self, text: str, kind: OutsideKind, about: str = "") -> None:
         """Take a text that is not shown."""
+        self.open = True
         if self._aside != (kind, about):
             self.end_aside()
             self._aside = kind, about
@@ -124,6 +124,8 @@ class Stretches:
 
     def show(self, text: str, *marks: tuple[OutsideKind, str]) -> None:
         """Take a text that is shown."""
+        if not (marks or self.open):
+            return
         blank = text.isspace()
         for mark in [mark for mark in self._marked if mark not in marks]:
             if blank:
@@ -136,6 +138,7 @@ class Stretches:
             self._pieces.append(text)
         else:
             self.end_aside()
+        self.open = bool(self._marked or self._aside)
 
     def end_aside(self) -> None:
         """Account for the text that is set aside."""
@@ -253,6 +256,8 @@ class Body(XmlHandler):
     counted_numbers: bool = False
     _skipping: int = 0  # depth inside an element that is left out
     _elements: list[Element] = field(default_factory=list)
+    _receiver: XmlHandler | None = None
+    _depth: int = 0  # of elements that the receiver has begun
     _paragraphs: list[Any] = field(default_factory=list)  # of the kind of paragraph that the format has
     # None: a box, with a separate flow of text
     _places: list[Table | Note | None] = field(default_factory=list)
@@ -267,24 +272,36 @@ class Body(XmlHandler):
         raise NotImplementedError
 
     def start(self, name: str, attributes: Attributes) -> None:
-        """Begin an element, unless it is left out."""
+        """Begin an element, unless it is left out or another handler takes it."""
         if self._skipping:
             self._skipping += 1
-            return
-        element = self.begin(name, attributes)
-        if element is not None:
-            next(element, None)
-        self._elements.append(element)
+        elif self._receiver is not None:
+            self._depth += 1
+            self._receiver.start(name, attributes)
+        else:
+            element = self.begin(name, attributes)
+            if element is not None:
+                next(element, None)
+            self._elements.append(element)
 
     def end(self, name: str) -> None:
         """End an element."""
         if self._skipping > 1:
             self._skipping -= 1
-            return
-        self._skipping = 0
-        element = self._elements.pop() if self._elements else None
-        if element is not None:
-            next(element, None)
+        elif self._receiver is not None and self._depth:
+            self._depth -= 1
+            self._receiver.end(name)
+        else:
+            self._skipping = 0
+            element = self._elements.pop() if self._elements else None
+            if element is not None:
+                next(element, None)
+
+    def _received_by(self, receiver: XmlHandler) -> Iterator[None]:
+        """Let another handler take what is inside an element."""
+        self._receiver = receiver
+        yield
+        self._receiver = None
 
     def skip(self, *_: object) -> None:
         """Leave out what is within an element."""

@@ -45,10 +45,10 @@ def read_docx(file: BinaryIO, path: str, name: str, *, depth: int = 0) -> Docume
     """
     shown = shown_as(path)
     package = Package(file, shown)
-    styles, numbering = WordStyles(), Numbering()
+    styles = WordStyles()
     package.read(package.part("styles"), styles)
     properties = package.properties(package.part("core-properties"), {"dc:title": "title"})
-    package.read(package.part("numbering"), numbering)
+    numbering = Numbering(package.elements(package.part("numbering")))
     body = WordBody(DocumentBuilder(shown), styles, package=package, numbering=numbering, part=package.main)
     body.inner_document = cache(partial(_inner_document, package=package, depth=depth))
     notes = [body.side_part(package.part(kind)) for kind in ("footnotes", "endnotes")]

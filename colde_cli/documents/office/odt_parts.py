@@ -136,7 +136,7 @@ class OdtParts:
         except DocumentError:  # the text can be read without it
             return EmbeddedObject(kind, self.archive.digest(part))
         self._elements = max(0, self._elements - content.elements)
-        digests = [content.digest(), *map(self.archive.digest, self._pictures_of(name))]
+        digests = [content.digest.hexdigest(), *map(self.archive.digest, self._pictures_of(name))]
         digest = digests[0] if len(digests) == 1 else digest_of("".join(digests).encode())
         return EmbeddedObject(content.kind or kind, digest, content.formula.written())
 
@@ -194,17 +194,11 @@ class _Content(XmlHandler):
     kind: PartKind | None = None
     elements: int = 0
     formula: MathText = field(default_factory=MathText)
-    _all: _Hash = field(default_factory=hashlib.sha256)
-    _body: _Hash | None = None
-    _within: bool = False
+    digest: _Hash = field(default_factory=hashlib.sha256)
+    _ended: bool = False  # its body has ended
     _in_formula: int = 0
 
-    def digest(self) -> str:
-        """The digest of what was read."""
-        return (self._body or self._all).hexdigest()
-
     def start(self, name: str, attributes: Attributes) -> None:
-        """Begin an element."""
         self.elements += 1
         if name == "office:chart":
             self.kind = PartKind.CHARTS
@@ -213,29 +207,24 @@ class _Content(XmlHandler):
             self._in_formula += 1
             self.formula.start(name, attributes)
         if name == "office:body":
-            self._body, self._within = hashlib.sha256(), True
-        self._take((content_of(name, attributes),))
+            self.digest, self._ended = hashlib.sha256(), False
+        self._take(content_of(name, attributes))
 
     def end(self, name: str) -> None:
-        """End an element."""
         if self._in_formula:
             self._in_formula -= 1
             self.formula.end(name)
-        self._take(("</>",))
-        if name == "office:body":
-            self._within = False
+        self._take("</>")
+        self._ended |= name == "office:body"
 
     def characters(self, text: str) -> None:
-        """Take words; blanks between elements are none."""
         if self._in_formula:
             self.formula.characters(text)
-        self._take(text.split())
+        self._take("\n".join(text.split()))  # blanks between elements are none
 
-    def _take(self, words: Iterable[str]) -> None:
-        data = "\n".join(words).encode()
-        self._all.update(data)
-        if self._within and self._body is not None:
-            self._body.update(data)
+    def _take(self, written: str) -> None:
+        if not self._ended:
+            self.digest.update(written.encode())
 
 
 @dataclass(slots=True)
@@ -410,10 +399,6 @@ class OdtStyles(Styles):
             self._current = TextStyle()
         elif name in _LISTS:
             self._list = ""
-
-    def undefined(self, identifier: str) -> TextStyle:
-        """Make the style by the name behind its identifier."""
-        return TextStyle(identifier.replace("_20_", " ").lower())
 
     def look(self, family: str, identifier: str, around: Letters) -> Letters:
         """How letters in this style look within letters that look like `around`."""

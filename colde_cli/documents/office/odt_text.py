@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from colde_cli.documents.office.archive import Attributes, XmlHandler
+from colde_cli.documents.office.archive import Attributes
 from colde_cli.documents.office.body import STRUCK, Body, Letters, Note, Paragraph, Stretches
 from colde_cli.documents.office.odt_parts import OUTLINE, OdtStyles, counted, outline_level
 from colde_cli.documents.outside import OutsideKind
@@ -100,30 +100,12 @@ class OdtText(Body):
     _paragraphs: list[OdtParagraph] = field(default_factory=list)
     _within: bool = False
     _index_titles: int = 0
-    _receiver: XmlHandler | None = None
-    _depth: int = 0  # of elements that the receiver has begun
     _looks: list[Letters] = field(default_factory=lambda: [_PLAIN])
     _unseen: int = 0  # depth of hidden elements
     _lists: list[_OdtList] = field(default_factory=list)
     _listed: set[tuple[str, int]] = field(default_factory=set)
     _item: int | None = None  # number that the item states whose paragraph comes next
     _shapes: list[Shape] = field(default_factory=list)
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        """Begin an element."""
-        if self._receiver is None:
-            Body.start(self, name, attributes)
-        else:
-            self._depth += 1
-            self._receiver.start(name, attributes)
-
-    def end(self, name: str) -> None:
-        """End an element."""
-        if self._receiver is None or not self._depth:
-            Body.end(self, name)
-        else:
-            self._depth -= 1
-            self._receiver.end(name)
 
     def characters(self, text: str) -> None:
         """Take text of a paragraph."""
@@ -132,20 +114,15 @@ class OdtText(Body):
         elif self._paragraphs and not self._skipping:
             self._write(text)
 
-    def _received_by(self, receiver: XmlHandler) -> Iterator[None]:
-        """Let another handler take what is inside an element."""
-        self._receiver, self._depth = receiver, 0
-        yield
-        self._receiver = None
-
     def _write(self, text: str) -> None:
         paragraph, look = self._paragraphs[-1], self._looks[-1]
         if self._unseen or look.hidden:
             paragraph.stretches.set_aside(text, OutsideKind.HIDDEN)
             return
-        if not text.isspace():
-            paragraph.stretches.end_aside()
-        paragraph.stretches.show(text, *[STRUCK] * look.struck)
+        if look.struck or paragraph.stretches.open:
+            if not text.isspace():
+                paragraph.stretches.end_aside()
+            paragraph.stretches.show(text, *[STRUCK] * look.struck)
         paragraph.put(text, look.script)
 
     def _insert(self, text: str) -> None:

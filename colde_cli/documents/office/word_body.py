@@ -11,7 +11,7 @@ from colde_cli.documents.builder import MAX_CHARACTERS, DocumentBuilder, too_muc
 from colde_cli.documents.document import Document
 from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.office.archive import MAX_ELEMENTS, Attributes, Package, PartRelation
-from colde_cli.documents.office.body import Element, Note, Paragraph
+from colde_cli.documents.office.body import Element, Note, Paragraph, TextStyle
 from colde_cli.documents.office.word_formulas import WordFormula
 from colde_cli.documents.office.word_styles import (
     Numbering,
@@ -21,7 +21,7 @@ from colde_cli.documents.office.word_styles import (
     switched_on,
     symbol,
 )
-from colde_cli.documents.office.word_text import Form, Run, WordParagraph, WordText
+from colde_cli.documents.office.word_text import Form, WordParagraph, WordText
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 
 _BLANKS = {"w:tab": "\t", "w:ptab": "\t", "w:br": " ", "w:cr": " ", "w:noBreakHyphen": "-", "a:br": " "}
@@ -167,9 +167,9 @@ class WordBody(WordText):
                 self._paragraph_property(self._paragraphs[-1], name, attributes)
             case ["w:rPr"] if self._run:
                 if name == "w:rStyle":
-                    self._run.style = attributes.get("w:val", "")
+                    self._run.based_on = attributes.get("w:val", "")
                 else:
-                    state_letters(self._run.direct, name, attributes)
+                    state_letters(self._run.letters, name, attributes)
                 self._letters = None
             case [*_, "w:sectPr"] if name in _MARGINS:
                 pages = attributes.get("w:type", "default")
@@ -224,7 +224,7 @@ class WordBody(WordText):
         self._places.pop()
 
     def _run_of_text(self, name: str, attributes: Attributes) -> Iterator[None]:
-        around, self._run = self._run, Run()
+        around, self._run = self._run, TextStyle()
         self._letters = None
         if name == "m:r" and self._formula:
             self._formula.begin_run()

@@ -21,6 +21,7 @@ _BASE = re.compile(r"[^\W_]+(?:[.,][^\W_]+)*|\S")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _OPENING, _CLOSING = "([{⟨⌈⌊|‖", ")]}⟩⌉⌋|‖"
 _ALPHABETS = {"double-struck": "DOUBLE-STRUCK", "fraktur": "BLACK-LETTER", "script": "SCRIPT"}
+_BARS = {"top": "\N{COMBINING OVERLINE}"}
 _SIGNS = frozenset(("chr", "begChr", "endChr", "sepChr"))
 """Properties that are signs; without a value they are none."""
 
@@ -210,15 +211,6 @@ def _delimited(element: _FormulaElement) -> str:
     return f"{signs.get('begChr', '(')}{inner}{signs.get('endChr', ')')}"
 
 
-def _accent(element: _FormulaElement) -> str:
-    return _marked(element, element.values.get("chr", "\N{COMBINING CIRCUMFLEX ACCENT}"))
-
-
-def _bar(element: _FormulaElement) -> str:
-    over = element.values.get("pos") == "top"
-    return _marked(element, "\N{COMBINING OVERLINE}" if over else "\N{COMBINING LOW LINE}")
-
-
 def _marked(element: _FormulaElement, mark: str) -> str:
     inner = element.one("e")
     return (inner if len(_bare(inner)) == 1 else f"({inner})") + mark
@@ -229,11 +221,6 @@ def _limit(element: _FormulaElement, sign: str) -> Term:
     base, limit = element.one("e"), element.one("lim")
     start = _operand(base) + ("_" if sign == "┬" and _WORD.fullmatch(base) else sign)
     return Term(start + _script(limit), f"{start}({limit})")
-
-
-def _function(element: _FormulaElement) -> Term:
-    name, of = element.one("fName"), element.one("e")
-    return Term(f"{name} {_operand(of)}", f"{name} ({of})")
 
 
 def _framed(element: _FormulaElement) -> str:
@@ -251,12 +238,14 @@ _WRITERS: dict[str, Callable[[_FormulaElement], Term | str]] = {
     "m": lambda matrix: f"[{'; '.join(matrix.all('mr'))}]",
     "mr": lambda row: row.one("e"),  # joined where it ends
     "eqArr": lambda lines: f"{{{'; '.join(lines.all('e'))}}}",
-    "acc": _accent,
-    "bar": _bar,
+    "acc": lambda of: _marked(of, of.values.get("chr", "\N{COMBINING CIRCUMFLEX ACCENT}")),
+    "bar": lambda of: _marked(of, _BARS.get(of.values.get("pos", ""), "\N{COMBINING LOW LINE}")),
     "groupChr": lambda group: f"{group.values.get('chr', '⏟')}({group.one('e')})",
     "limLow": lambda limit: _limit(limit, "┬"),
     "limUpp": lambda limit: _limit(limit, "┴"),
-    "func": _function,
+    "func": lambda of: Term(
+        f"{of.one('fName')} {_operand(of.one('e'))}", f"{of.one('fName')} ({of.one('e')})"
+    ),
     "box": lambda box: box.one("e"),
     "borderBox": _framed,
     "phant": lambda shown: shown.one("e"),

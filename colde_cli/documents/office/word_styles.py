@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from colde_cli.documents.notation import TICKED, UNTICKED
-from colde_cli.documents.office.archive import Attributes, XmlHandler
+from colde_cli.documents.office.archive import Attributes
 from colde_cli.documents.office.body import Letters, Styles, TextStyle
 
 _HEADING = re.compile(r"heading ?([1-9])")
@@ -172,49 +173,45 @@ class _ListLevel:
     legal: bool = False
 
 
-@dataclass(slots=True)
-class Numbering(XmlHandler):
-    """The part with the numbered lists, and those that are in use, in the order of the text."""
+class Numbering:
+    """The part with the numbered lists, as its elements, and those that are in use, in the order of the text."""
 
-    used: dict[str, None] = field(default_factory=dict)  # a set that keeps its order
-    _seen: set[tuple[str, str]] = field(default_factory=set)
-    _levels: dict[str, dict[str, _ListLevel]] = field(default_factory=dict)  # by abstract list
-    _patterns: dict[str, str] = field(default_factory=dict)  # list -> abstract list
-    _linked: dict[str, str] = field(default_factory=dict)  # abstract list -> style that names another
-    _defining: dict[str, str] = field(default_factory=dict)  # style -> abstract list that it names
-    _own: dict[str, dict[str, _ListLevel]] = field(default_factory=dict)  # by list: levels of its own
-    _starts: dict[tuple[str, str], str] = field(default_factory=dict)  # by list and level
-    _abstract: str = ""
-    _list: str = ""
-    _number: str = ""  # of the level
-    _level: _ListLevel = field(default_factory=_ListLevel)
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        """Record a list, a level or one of its properties."""
-        value = attributes.get("w:val", "")
-        match name:
-            case "w:abstractNum":
-                self._abstract, self._list = attributes.get("w:abstractNumId", ""), ""
-            case "w:num":
-                self._list = attributes.get("w:numId", "")
-            case "w:abstractNumId":
-                self._patterns[self._list] = value
-            case "w:numStyleLink":
-                self._linked[self._abstract] = value
-            case "w:styleLink":
-                self._defining[value] = self._abstract
-            case "w:lvlOverride":
-                self._number = attributes.get("w:ilvl", "")
-            case "w:startOverride":
-                self._starts[self._list, self._number] = value
-            case "w:lvl":
-                levels = self._own if self._list else self._levels
-                of_list = levels.setdefault(self._list or self._abstract, {})
-                self._level = of_list[attributes.get("w:ilvl", "0")] = _ListLevel()
-            case "w:isLgl":
-                self._level.legal = switched_on(attributes)
-            case _ if name in _OF_LEVEL:
-                setattr(self._level, _OF_LEVEL[name], value)
+    def __init__(self, elements: Iterable[tuple[str, Attributes, str]] = ()) -> None:
+        self.used: dict[str, None] = {}  # a set that keeps its order
+        self._seen: set[tuple[str, str]] = set()
+        self._levels: dict[str, dict[str, _ListLevel]] = {}  # by abstract list
+        self._patterns: dict[str, str] = {}  # list -> abstract list
+        self._linked: dict[str, str] = {}  # abstract list -> style that names another
+        self._defining: dict[str, str] = {}  # style -> abstract list that it names
+        self._own: dict[str, dict[str, _ListLevel]] = {}  # by list: levels of its own
+        self._starts: dict[tuple[str, str], str] = {}  # by list and level
+        abstract = numbered = overridden = ""
+        level = _ListLevel()
+        for name, attributes, _ in elements:
+            value = attributes.get("w:val", "")
+            match name:
+                case "w:abstractNum":
+                    abstract, numbered = attributes.get("w:abstractNumId", ""), ""
+                case "w:num":
+                    numbered = attributes.get("w:numId", "")
+                case "w:abstractNumId":
+                    self._patterns[numbered] = value
+                case "w:numStyleLink":
+                    self._linked[abstract] = value
+                case "w:styleLink":
+                    self._defining[value] = abstract
+                case "w:lvlOverride":
+                    overridden = attributes.get("w:ilvl", "")
+                case "w:startOverride":
+                    self._starts[numbered, overridden] = value
+                case "w:lvl":
+                    levels = self._own if numbered else self._levels
+                    of_list = levels.setdefault(numbered or abstract, {})
+                    level = of_list[attributes.get("w:ilvl", "0")] = _ListLevel()
+                case "w:isLgl":
+                    level.legal = switched_on(attributes)
+                case _ if name in _OF_LEVEL:
+                    setattr(level, _OF_LEVEL[name], value)
 
     def use(self, number: str, level: str, style: str) -> bool:
         """Note that a paragraph in this style is in a list; return whether the list is counted.
@@ -248,8 +245,8 @@ def _forms(level: _ListLevel, levels: dict[str, _ListLevel]) -> str:
     return f" ({', '.join(forms)})" if forms else ""
 
 
-_FIRST, _LAST = 0x20, 0xFF
 _PRIVATE = 0xF000  # Word adds it to the codes of these fonts
+_CODES = frozenset((*range(0x20, 0x100), *range(_PRIVATE + 0x20, _PRIVATE + 0x100)))
 # From 0x20, and from 0xA0: the encoding that Adobe published for the font.
 _SYMBOL = (
     " !∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼",
@@ -273,7 +270,7 @@ _TABLES: dict[str, dict[int, str]] = {
     "wingdings": {
         code: sign
         for code, sign in zip((*range(0x20, 0x7F), *range(0x80, 0xFF)), "".join(_WINGDINGS), strict=True)
-        if sign != " " or code == _FIRST
+        if sign != " " or code == 0x20
     },
     "wingdings 2": _WINGDINGS_2,
     "wingdings 3": {},
@@ -281,10 +278,11 @@ _TABLES: dict[str, dict[int, str]] = {
     "zapfdingbats": {},
     "mt extra": {},
 }
-_BOXES = {
+BOXES = {
     **dict.fromkeys("☑☒✓✔✕✖✗✘☓🗷🗹🗸🗶⌧🗵●◉⦿", TICKED),
     **dict.fromkeys("☐□▢◻⬜○◯❑❒", UNTICKED),
 }
+"""The box of a form that a letter shows, ticked or not."""
 
 
 def is_symbol_font(font: str) -> bool:
@@ -305,14 +303,5 @@ def symbol(font: str, code: int) -> str:
 def symbols(font: str, text: str) -> str:
     """A text in a font of symbols as a reader sees it; letters that the font does not have stay as they are."""
     return "".join(
-        symbol(font, ord(sign)) if _is_code(ord(sign)) and not sign.isspace() else sign for sign in text
+        symbol(font, ord(sign)) if ord(sign) in _CODES and not sign.isspace() else sign for sign in text
     )
-
-
-def _is_code(code: int) -> bool:
-    return _FIRST <= code <= _LAST or _PRIVATE + _FIRST <= code <= _PRIVATE + _LAST
-
-
-def box(sign: str) -> str:
-    """The box of a form that a letter shows, ticked or not; "" for any other letter."""
-    return _BOXES.get(sign, "")

@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from colde_cli.documents.notation import TICKED, UNTICKED, fraction, lowered, raised
 from colde_cli.documents.office.archive import Attributes
-from colde_cli.documents.office.body import STRUCK, Body, Letters, Paragraph, Stretches
+from colde_cli.documents.office.body import STRUCK, Body, Letters, Paragraph, Stretches, TextStyle
 from colde_cli.documents.office.word_formulas import WordFormula
-from colde_cli.documents.office.word_styles import WordStyles, box, switched_on, symbols
+from colde_cli.documents.office.word_styles import BOXES, WordStyles, switched_on, symbols
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 
 _LONGEST_ABOUT = 300
@@ -52,19 +51,6 @@ class WordParagraph(Paragraph):
 
 
 @dataclass(slots=True)
-class Run:
-    """A run that is being read.
-
-    Attributes:
-        style: its identifier.
-        direct: what the run itself states of its letters.
-    """
-
-    style: str = ""
-    direct: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
 class WordText(Body):
     """Takes the text of runs to where it belongs.
 
@@ -79,7 +65,7 @@ class WordText(Body):
     background: bool = False
     given: int = 0
     _paragraphs: list[WordParagraph] = field(default_factory=list)
-    _run: Run | None = None
+    _run: TextStyle | None = None  # what the current run states itself, and the style that it is based on
     _letters: Letters | None = None  # of the current run; None until they are looked up
     _fields: list[WordField] = field(default_factory=list)
     _controls: list[Form] = field(default_factory=list)
@@ -186,8 +172,8 @@ class WordText(Body):
             self.account.add_text(OutsideKind.FORM_VALUES, value, form.title)
 
     def _look(self) -> Letters:
-        run = self._run or Run()
-        return self.styles.letters(self._paragraphs[-1].style, run.style, run.direct)
+        run = self._run or TextStyle()
+        return self.styles.letters(self._paragraphs[-1].style, run.based_on, run.letters)
 
     def _is_hidden(self) -> bool:
         return bool(self._paragraphs) and self._look().hidden
@@ -226,7 +212,7 @@ class WordText(Body):
 
     def _ticked(self, text: str, stated: str) -> str:
         """The text of a box, written as in all formats; a state that the letter does not show is accounted for."""
-        shown = box(text[:1])
+        shown = BOXES.get(text[:1], "")
         if not shown and len(text) > 1 and not text.startswith("["):
             return stated + text
         if shown and shown != stated:
