@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from colde_cli.documents.document import Chunk
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.learning.export.export import write_chunk_encoder
-from colde_cli.learning.networks.colde import ChunkEncoder, load_colde
+from colde_cli.learning.colde import ChunkEncoder, load_colde
+from colde_cli.learning.graphs import write_chunk_encoder
 
 Vectors = NDArray[np.float32]
 

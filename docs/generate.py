@@ -76,7 +76,8 @@ def options_page(tree: Commands) -> str:
 
 
 def _default(item: Any) -> str:  # noqa: ANN401
-    value = getattr(item.default, "value", item.default)
+    shown = getattr(item, "show_default", None)
+    value = shown if isinstance(shown, str) else getattr(item.default, "value", item.default)
     return "" if value in (None, False, ()) or callable(value) else str(value)
 
 

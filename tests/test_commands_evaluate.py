@@ -198,9 +198,9 @@ def test_models_of_other_systems_are_measured_and_calibrated(
     capsys: Capture, data: list[str], tmp_path: Path
 ) -> None:
     pytest.importorskip("torch")
-    from tiny_tower import tiny_backbone, write_tower
+    from tiny_system import tiny_backbone, write_system
 
-    tower = write_tower(tmp_path / "tower", tiny_backbone(tmp_path / "backbone"))
+    tower = write_system(tmp_path / "tower", tiny_backbone(tmp_path / "backbone"))
     arguments = ["--baseline", "max-mean", "--robustness", "shuffle", "--format", "json"]
     result = run(capsys, "evaluate", tower, MODEL, *data, *QUICK, *arguments)
     assert (result.status, result.err) == (0, "")

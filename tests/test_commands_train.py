@@ -26,14 +26,25 @@ from colde_cli.encoder.layout import open_folder, weight_files
 from colde_cli.errors import ColdeError
 from colde_cli.evaluation.data import read_data
 from colde_cli.learning.backbone import load_backbone
-from colde_cli.learning.loop import TIME_UP
-from colde_cli.learning.networks.colde import load_colde
+from colde_cli.learning.colde import load_colde
+from colde_cli.learning.journal import TIME_UP
 from colde_cli.learning.tokens import chunk_documents
 
 APP = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
 APP.command()(train)
 
-QUICK = ["--epochs", "2", "--batch-size", "8", "--projection", "16", "--validation", "0.4", "--device", "cpu"]
+QUICK = [
+    "--epochs",
+    "2",
+    "--batch-size",
+    "8",
+    "--set",
+    "projection=16",
+    "--validation",
+    "0.4",
+    "--device",
+    "cpu",
+]
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +124,7 @@ def test_the_served_scores_are_those_the_threshold_was_fitted_on(
     judged = tmp_path / "pairs.jsonl"
     judged.write_text("".join(json.dumps({"a": a, "b": b, "label": y}) + "\n" for a, b, y in pairs))
     output = tmp_path / "mine"
-    options = [*QUICK, "--freeze-backbone", "--validation", judged, "--residual", "mean"]
+    options = [*QUICK, "--freeze-backbone", "--validation", judged, "--set", "residual=mean"]
     assert colde(data, "-o", output, "--backbone", backbone, *options).exit_code == 0
     documents = {item.id: item.document for item in read_data([data]).documents}
     encoder = Encoder.load(output, device="cpu")
@@ -131,17 +142,17 @@ def test_the_served_scores_are_those_the_threshold_was_fitted_on(
 def test_what_is_refused_before_anything_is_computed(data: Path, backbone: Path, tmp_path: Path) -> None:
     output = tmp_path / "mine"
     given = [data, "-o", output, "--backbone", backbone]
-    assert "--chunk-position post" in refusal(*given, "--freeze-backbone", "--chunk-position", "input")
-    assert "--trainable-layers" in refusal(*given, "--freeze-backbone", "--trainable-layers", 1)
+    frozen = [*given, "--freeze-backbone"]
+    assert "chunk_position=post" in refusal(*frozen, "--set", "chunk_position=input")
+    assert "--trainable-layers" in refusal(*frozen, "--trainable-layers", 1)
     assert "--trainable-layers 9" in refusal(*given, "--trainable-layers", 9)
-    assert "--heads 5" in refusal(*given, "--heads", 5)
-    assert "--chunk-loss" in refusal(*given, "--freeze-backbone", "--chunk-loss", 0.5)
-    assert "--chunk-loss" in refusal(*given, "--ablation", "no-cl", "--chunk-loss", 0.5)
-    assert "--mean-loss" in refusal(*given, "--freeze-backbone", "--mean-loss", 0.5)
-    assert "shares of one loss" in refusal(*given, "--chunk-loss", 0.6, "--mean-loss", 0.6)
-    assert "--memory-bank" in refusal(*given, "--memory-bank", 9)
-    assert "--keep-pretrained" in refusal(*given, "--freeze-backbone", "--keep-pretrained", 0.5)
-    assert "--windows 1" in refusal(*given, "--windows", 1)
+    assert "heads=5" in refusal(*given, "--set", "heads=5")
+    assert "--freeze-backbone" in refusal(*frozen, "--set", "chunk_loss=0.5")
+    assert "--freeze-backbone" in refusal(*frozen, "--set", "mean_loss=0.5")
+    assert "no-cl" in refusal(*given, "--ablation", "no-cl", "--set", "chunk_loss=0.5")
+    assert "shares of one loss" in refusal(*given, "--set", "chunk_loss=0.6", "--set", "mean_loss=0.6")
+    assert "memory_bank" in refusal(*given, "--set", "memory_bank=9")
+    assert "windows=1" in refusal(*given, "--set", "windows=1")
     assert "--epochs 0" in refusal(*given, "--epochs", 0)
     assert "share" in refusal(*given, "--validation", "0.9")
     assert "missing.jsonl" in refusal(*given, "--validation", tmp_path / "missing.jsonl")
@@ -183,7 +194,7 @@ def test_a_missing_extra_names_its_remedy(
 
 def test_a_run_in_many_pieces_gives_the_same_model(data: Path, backbone: Path, tmp_path: Path) -> None:
     """Every piece ends after one batch, because its time is up."""
-    given = [data, "--backbone", backbone, *QUICK, "--no-combine", "--hard-negatives", 3]
+    given = [data, "--backbone", backbone, *QUICK, "--no-combine", "--set", "hard_negatives=3"]
     assert colde(*given, "-o", tmp_path / "whole").exit_code == 0
     pieces = [*given, "-o", tmp_path / "pieces", "--max-time", "0.000001s"]
     results = [colde(*pieces)]
@@ -225,7 +236,7 @@ def test_a_signal_saves_the_run(
     data: Path, backbone: Path, tmp_path: Path, number: signal.Signals, status: int
 ) -> None:
     output = tmp_path / "mine"
-    given = [data, "-o", output, "--backbone", backbone, *QUICK, "--chunk-position", "post", "--patience", 0]
+    given = [data, "-o", output, "--backbone", backbone, *QUICK, "--patience", 0]
     command = [sys.executable, "-c", "from test_commands_train import APP; APP()", *given, "--epochs", 2000]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
     process = subprocess.Popen(
@@ -253,7 +264,7 @@ def test_a_model_is_continued_with_its_head(data: Path, backbone: Path, tmp_path
     """The first epoch of the second run starts where the first run ended."""
     first, second = tmp_path / "first", tmp_path / "second"
     options = [*QUICK, "--no-combine", "--patience", 0]
-    assert colde(data, "-o", first, "--backbone", backbone, *options, "--residual", "none").exit_code == 0
+    assert colde(data, "-o", first, "--backbone", backbone, *options, "--set", "residual=none").exit_code == 0
     given = [*QUICK[:4], *QUICK[6:], "--no-combine", "--patience", 0]
     result = colde(data, "-o", second, "--init", first, *given)
     assert result.exit_code == 0, result.output
@@ -270,7 +281,9 @@ def start(request: pytest.FixtureRequest, backbone: Path, tmp_path_factory: pyte
     """The weights, tokenizer and configuration of a trained model, and nothing else."""
     folder = tmp_path_factory.mktemp("starts")
     whole, data = folder / "whole", write_documents(folder / "data.jsonl")
-    result = colde(data, "-o", whole, "--backbone", backbone, *QUICK, "--chunk-position", request.param)
+    result = colde(
+        data, "-o", whole, "--backbone", backbone, *QUICK, "--set", f"chunk_position={request.param}"
+    )
     assert result.exit_code == 0, result.output
     (folder / "start").mkdir()
     for name in ("model.safetensors", "tokenizer.json", "config.json"):
@@ -284,7 +297,7 @@ def test_a_model_is_finished_without_training(
     """Its weights stay; graphs, lexicon, threshold and card are new. Only the documents of the pairs are encoded."""
     from safetensors.numpy import load_file
 
-    monkeypatch.setattr("colde_cli.learning.run._FINAL_SAMPLE", 3)
+    monkeypatch.setattr("colde_cli.learning.colde_training._FINAL_SAMPLE", 3)
     judged = tmp_path / "pairs.jsonl"
     pairs = [("bees-0", "bees-1", 1), ("bees-0", "boats-0", 0)]
     judged.write_text("".join(json.dumps({"a": a, "b": b, "label": y}) + "\n" for a, b, y in pairs))
@@ -313,38 +326,44 @@ def test_what_a_continued_model_cannot_change(
     start: Path, data: Path, backbone: Path, tmp_path: Path
 ) -> None:
     given = [data, "-o", tmp_path / "mine", "--init", start]
-    assert "--projection 32" in refusal(*given, "--projection", 32)
+    assert "projection 32" in refusal(*given, "--set", "projection=32")
     assert "--ablation no-lstm" in refusal(*given, "--ablation", "no-lstm")
     assert "leave out --backbone" in refusal(*given, "--backbone", backbone)
     assert "--init means nothing" in refusal(*given, "--system", "sbert")
     assert "no model" in refusal(*given[:3], "--init", tmp_path / "missing")
 
 
-def test_weights_in_shards_give_the_same_model(data: Path, backbone: Path, tmp_path: Path) -> None:
-    """A folder of shards serves, continues and is a backbone like one with a single file."""
-    options = ["--backbone", backbone, *QUICK, "--epochs", 1]
-    assert colde(data, "-o", tmp_path / "whole", *options).exit_code == 0
+def test_weights_in_shards_give_the_same_model(start: Path, data: Path, tmp_path: Path) -> None:
+    """A folder of shards, as Hugging Face writes them, opens and is a backbone like one with a single file."""
+    from huggingface_hub import save_torch_state_dict
+
     shards = tmp_path / "shards"
-    assert colde(data, "-o", shards, *options, "--max-shard-size", "50kB").exit_code == 0
+    shards.mkdir()
+    (shards / "config.json").write_bytes((start / "config.json").read_bytes())
+    (shards / "tokenizer.json").write_bytes((start / "tokenizer.json").read_bytes())
+    whole = load_colde(open_folder(start)).state_dict()
+    save_torch_state_dict(whole, shards, max_shard_size="50kB")
     names = sorted(path.name for path in shards.glob("*.safetensors"))
     assert len(names) > 2
-    assert names[0] == f"model-00001-of-{len(names):05}.safetensors"
-    index = json.loads((shards / "model.safetensors.index.json").read_text(encoding="utf-8"))
-    assert sorted(set(index["weight_map"].values())) == names
-
-    whole, split = (load_colde(open_folder(tmp_path / name)).state_dict() for name in ("whole", "shards"))
+    split = load_colde(open_folder(shards)).state_dict()
     assert whole.keys() == split.keys()
     assert all(np.array_equal(whole[name], split[name]) for name in whole)
-    assert load_backbone(str(shards)).weights.keys() == load_backbone(str(tmp_path / "whole")).weights.keys()
-    document = read_data([data]).documents[0].document
-    vectors = [
-        Encoder.load(tmp_path / name, device="cpu").encode(document).document_vector
-        for name in ("whole", "shards")
-    ]
-    assert np.array_equal(*vectors)
-
+    assert load_backbone(str(shards)).weights.keys() == load_backbone(str(start)).weights.keys()
     (shards / names[1]).unlink()
     assert names[1] in refusal(data, "-o", tmp_path / "more", "--init", shards, *QUICK[:4])
+
+
+GONE = (
+    "--keep-pretrained --loss --elongation --elongation-weight --window-start --checkpoint-every --max-shard-size "
+    "--network --anchor --repeat --longest --fixed-scale --scale-lr"
+).split()
+
+
+@pytest.mark.parametrize("option", GONE)
+def test_an_option_that_has_gone_is_refused_as_any_unknown_one_is(option: str, tmp_path: Path) -> None:
+    result = colde(tmp_path / "data.jsonl", "-o", tmp_path / "mine", option, "1")
+    assert result.exit_code == 2
+    assert "No such option" in result.stderr
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"weight_map": {}}', '{"weight_map": {"a": "../other"}}'])

@@ -11,13 +11,13 @@ import pytest
 pytest.importorskip("torch")
 
 from command_line import check_trouble, run
-from tiny_backbone import SUBJECTS, write_backbone, write_documents
+from tiny_backbone import write_backbone, write_documents
 
-from colde_cli.commands.train import SystemName, recipe_options
+from colde_cli.commands.train import SystemName
 from colde_cli.encoder.loading import open_encoder
 from colde_cli.evaluation.data import read_data
-from colde_cli.learning.towers.registry import SYSTEMS
-from colde_cli.recipes import Recipe, TowerRecipe
+from colde_cli.learning.recipe import Recipe
+from colde_cli.systems.base import SYSTEMS, system_recipe
 
 QUICK = ["--epochs", "2", "--batch-size", "8", "--validation", "0.4", "--device", "cpu", "--lr", "0.001"]
 
@@ -113,8 +113,8 @@ def test_an_slong_is_made_of_a_bert(
 ) -> None:
     output = tmp_path / "mine"
     given = [data, "-o", output, "--system", "slong", "--backbone", backbone, *QUICK, "--epochs", 1]
-    check_trouble(run(capsys, "train", *given, "--network", "window=7", "-q"))
-    done = run(capsys, "train", *given, "--network", "window=16", "--row-tokens", 120, "-q")
+    check_trouble(run(capsys, "train", *given, "--set", "window=7", "-q"))
+    done = run(capsys, "train", *given, "--set", "window=16", "--set", "row_tokens=120", "-q")
     assert done.status == 0, done.err
     encoder = open_encoder(output, device="cpu")
     documents = [item.document for item in read_data([data]).documents[:2]]
@@ -126,8 +126,8 @@ def test_an_slong_is_made_of_a_bert(
 @pytest.mark.parametrize(
     ("system", "objective", "more"),
     [
-        ("smith", "wp+sp", "--network hidden=16 --network sentence_layers=1 --network document_layers=1"),
-        ("sbert", "intra-reference+two-spans", "--row-tokens 24 --epochs 0"),
+        ("smith", "wp+sp", "--set hidden=16 --set sentence_layers=1 --set document_layers=1"),
+        ("sbert", "intra-reference", "--set row_tokens=24 --epochs 0"),
     ],
 )
 def test_documents_teach_before_their_labels_do(
@@ -138,7 +138,6 @@ def test_documents_teach_before_their_labels_do(
     objective: str,
     more: str,
 ) -> None:
-    pytest.importorskip("colde_cli.learning.towers.pretraining")
     backbone = write_backbone(tmp_path / "backbone", mask=True)
     given = [data, "-o", tmp_path / "one", "--system", system, "--backbone", backbone, *QUICK, *more.split()]
     done = run(capsys, "train", *given, "--pretrain", objective, "-q")
@@ -153,34 +152,6 @@ def test_documents_teach_before_their_labels_do(
     assert np.abs(vectors[0] - vectors[1]).max() > 1e-5
 
 
-def test_every_option_of_laser3_changes_what_is_learnt(
-    backbone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = tmp_path / "data.jsonl"
-    lines = [
-        {
-            "id": f"{subject}-{number}",
-            "label": subject,
-            "text": " ".join(
-                f"The {' '.join(words[at : at + 3])}." for at in (number, number + 4, number + 8)
-            ),
-        }
-        for subject, words in SUBJECTS.items()
-        for number in (0, 1)
-    ]
-    data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    document = read_data([data]).documents[0].document
-    given = [data, "--system", "sbert", "--backbone", backbone, *QUICK, "--epochs", 0, "-q"]
-    vectors = []
-    for more in ([], ["--anchor", "random"], ["--repeat", "twice"], ["--longest", 12]):
-        output = tmp_path / str(len(vectors))
-        done = run(capsys, "train", *given, "-o", output, "--pretrain", "self-reference", *more)
-        assert done.status == 0, done.err
-        vectors.append(open_encoder(output, device="cpu").encode(document).document_vector)
-    for place, one in enumerate(vectors):
-        assert all(np.abs(one - other).max() > 1e-6 for other in vectors[place + 1 :])
-
-
 def test_what_means_nothing_to_a_system_is_refused(
     data: Path,
     backbone: Path,
@@ -193,42 +164,24 @@ def test_what_means_nothing_to_a_system_is_refused(
         check_trouble(result)
         return result.err
 
-    for option in (
-        "--freeze-backbone",
-        "--sections=3",
-        "--temperature=1",
-        "--max-memory=1GB",
-        "--loss=cosine",
-    ):
-        name = option.partition("=")[0]
+    for option in ("--freeze-backbone", "--max-memory=1GB", "--chunk-tokens=99", "--no-combine"):
+        name = option.partition("=")[0].replace("no-", "")
         assert f"{name} means nothing to --system sbert" in refusal("--system", "sbert", option)
-    assert "--row-tokens means nothing to --system colde" in refusal("--row-tokens", 9)
-    assert "--max-rows means nothing to --system sbert" in refusal("--system", "sbert", "--max-rows", 9)
+    assert "--pretrain means nothing to --system colde" in refusal("--pretrain", "wp")
     assert "--backbone means nothing to --system han" in refusal("--system", "han", "--backbone", backbone)
     assert "--trainable-layers means nothing to --system smith" in refusal(
         "--system", "smith", "--trainable-layers", 1
     )
     assert "--pretrain wp is not for --system sbert" in refusal("--system", "sbert", "--pretrain", "wp")
-    needs = "needs --pretrain with one of: simcse, two-spans, self-reference"
-    for option in ("--anchor=random", "--repeat=twice", "--longest=64"):
-        assert needs in refusal("--system", "sbert", option)
-    assert needs in refusal("--system", "smith", "--pretrain", "wp", "--anchor=random")
-    assert "sbert has pool=mean" in refusal("--system", "sbert", "--network", "size=3")
+    assert "sbert has pool=mean" in refusal("--system", "sbert", "--set", "max_rows=9")
+    assert "colde has" in refusal("--set", "row_tokens=9")
     assert "nothing to resume" in refusal("--system", "sbert", "--resume")
-    monkeypatch.setenv("COLDE_HEADS", "4")
-    assert "--heads means nothing" in refusal("--system", "sbert")
+    monkeypatch.setenv("COLDE_CHUNK_TOKENS", "64")
+    assert "--chunk-tokens means nothing" in refusal("--system", "sbert")
     assert not list(tmp_path.iterdir())
 
 
-def test_every_field_of_a_recipe_is_an_option_and_every_system_known() -> None:
-    import inspect
-    from dataclasses import fields
-
-    from colde_cli.commands.train import train
-
-    named = {item.name for recipe in (Recipe, TowerRecipe) for item in fields(recipe)} - {"system"}
-    assert set(recipe_options()) == named
-    assert set(inspect.signature(train).parameters) > named
+def test_every_system_is_known_to_the_command() -> None:
     assert {name.value for name in SystemName} == {"colde", *SYSTEMS}
 
 
@@ -244,8 +197,8 @@ def test_options_that_are_not_given_are_the_recipes_own(
     for given in (
         ["--freeze-backbone", "--max-memory", "1GB", *ablations],
         ["--lr", "0.1", "--no-combine"],
-        ["--system", "smith", "--network", "hidden=16", "--network", "heads=2", "--fixed-scale"],
-        ["--system", "sbert", "--pretrain", "self-reference", "--anchor", "random", "--repeat", "twice"],
+        ["--system", "smith", "--set", "hidden=16", "--set", "heads=2"],
+        ["--system", "sbert", "--pretrain", "self-reference", "--set", "pretrain-epochs=3"],
     ):
         assert run(capsys, "train", data, "-o", tmp_path / "mine", *given).status == 0
     frozen, tuned, smith, laser = (job.recipe for job in jobs)
@@ -258,9 +211,22 @@ def test_options_that_are_not_given_are_the_recipes_own(
     )
     assert tuned == Recipe(learning_rate=0.1, combine=False, seed=2)
     sizes = (("heads", 2), ("hidden", 16))
-    assert smith == TowerRecipe("smith", learning_rate=5e-5, network=sizes, fixed_scale=True, seed=2)
-    made = {"anchor": "random", "repeat": "twice", "longest": 256, "seed": 2}
-    assert laser == TowerRecipe("sbert", learning_rate=2e-5, pretrain="self-reference", **made)
+    shared = {"epochs": 10, "batch_size": 32, "batches": "by-file", "seed": 2}
+    assert smith == Recipe(system="smith", learning_rate=5e-5, network=sizes, **shared)
+    assert laser == Recipe(
+        system="sbert", learning_rate=2e-5, pretrain="self-reference", pretrain_epochs=3, **shared
+    )
+
+
+def test_a_digest_is_that_of_earlier_versions() -> None:
+    """Their checkpoints go on: these are the digests that version 0.1 made of the same values."""
+    assert Recipe().digest() == "5f83871faac7dbc2166ea2e10105032e"
+    assert (
+        Recipe(ablations=("no-aug",), average=0.99, memory_bank=300).digest()
+        == "bfadc9f58eb15e5e9d87d5bb72330c71"
+    )
+    smith = system_recipe("smith", {"network": (("hidden", 16),), "row_tokens": 16})
+    assert smith.digest() == "fc0f3b761ed07b069972038949fd5b22"
 
 
 def test_the_recipe_of_the_paper(

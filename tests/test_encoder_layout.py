@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from colde_cli.encoder.layout import ModelFolder, TowerConfig, TowerFolder, open_tower_folder
+from colde_cli.encoder.layout import ModelFolder, SystemConfig, SystemFolder, open_system_folder
 from colde_cli.encoder.loading import open_encoder, open_model
-from colde_cli.encoder.towers.packing import packing
+from colde_cli.encoder.packing import packing
 from colde_cli.errors import ModelError
 from colde_cli.scoring.config import Calibration
 
-CONFIG = TowerConfig(
+CONFIG = SystemConfig(
     "han",
     "sentences",
     50,
@@ -34,21 +34,21 @@ def folder(path: Path, **changes: object) -> Path:
 
 
 def test_what_is_written_is_read() -> None:
-    assert TowerConfig.from_json(CONFIG.to_json(), "here") == CONFIG
+    assert SystemConfig.from_json(CONFIG.to_json(), "here") == CONFIG
     assert json.loads(CONFIG.to_json())["model_type"] == "han"
 
 
 def test_chunks_are_of_coldes_size_unless_a_row_reads_less() -> None:
     assert CONFIG.chunk_tokens == 512
-    assert TowerConfig("matchbert", "flat", 256, 1, 384, vocab_size=9).chunk_tokens == 256
-    assert TowerConfig("slong", "flat", 4096, 1, 384, vocab_size=9).chunk_tokens == 512
+    assert SystemConfig("matchbert", "flat", 256, 1, 384, vocab_size=9).chunk_tokens == 256
+    assert SystemConfig("slong", "flat", 4096, 1, 384, vocab_size=9).chunk_tokens == 512
 
 
 def test_a_folder_says_of_which_kind_it_is(tmp_path: Path, model_folder: Path) -> None:
-    assert isinstance(open_model(folder(tmp_path / "han")), TowerFolder)
+    assert isinstance(open_model(folder(tmp_path / "han")), SystemFolder)
     assert isinstance(open_model(model_folder), ModelFolder)
-    with pytest.raises(ModelError, match="of kind 'colde', which is no tower"):
-        open_tower_folder(model_folder)
+    with pytest.raises(ModelError, match="of kind 'colde', not one of another system"):
+        open_system_folder(model_folder)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="not valid JSON"):
         open_encoder(tmp_path)
     with pytest.raises(ModelError, match="incomplete"):
-        TowerConfig.from_json('{"model_type": "han", "system": "han"}', "here")
+        SystemConfig.from_json('{"model_type": "han", "system": "han"}', "here")
 
 
 def test_an_unknown_packing_is_refused() -> None:

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from colde_cli.documents.text import read_text
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.layout import ModelConfig, TowerConfig
+from colde_cli.encoder.layout import ModelConfig, SystemConfig
 from colde_cli.encoder.tokenizer import growth_of
 from colde_cli.errors import ColdeError, ModelError
 from colde_cli.scoring.score import verdict
 
 ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = json.loads((ROOT / "models/colde-minilm-l6/config.json").read_text(encoding="utf-8"))
-TOWER = json.loads(TowerConfig("han", "sentences", 50, 100, 100, {"hidden": 50}, vocab_size=9).to_json())
+TOWER = json.loads(SystemConfig("han", "sentences", 50, 100, 100, {"hidden": 50}, vocab_size=9).to_json())
 Place = tuple[str | int, ...]
 
 
@@ -70,7 +70,7 @@ def test_a_configuration_is_read_or_refused(place: Place, value: object) -> None
 def test_the_configuration_of_a_tower_is_read_or_refused(place: Place, value: object) -> None:
     said = ""
     try:
-        config = TowerConfig.from_json(json.dumps(changed(TOWER, place, value)), "config.json")
+        config = SystemConfig.from_json(json.dumps(changed(TOWER, place, value)), "config.json")
     except ModelError as error:
         said = str(error)
     if said:

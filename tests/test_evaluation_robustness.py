@@ -47,10 +47,10 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
 
     from colde_cli.encoder.layout import CONFIG, TOKENIZER
     from colde_cli.learning.backbone import load_backbone
-    from colde_cli.learning.export.export import export_model
-    from colde_cli.learning.networks.colde import Colde, save_weights
-    from colde_cli.learning.run import model_config
-    from colde_cli.recipes import Recipe
+    from colde_cli.learning.colde import Colde, save_weights
+    from colde_cli.learning.colde_training import model_config
+    from colde_cli.learning.graphs import export_model
+    from colde_cli.learning.recipe import Recipe
 
     def make(**changes: object) -> Encoder:
         folder = tmp_path_factory.mktemp("model")

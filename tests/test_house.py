@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "colde_cli"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-# What each room may import beside itself, the errors and the settings. `learning` is for commands alone.
+# What each room may import beside itself, the errors and the settings. `learning` and `systems` are for commands alone.
 ALLOWED = {
     "documents": set(),
     "scoring": {"documents"},
@@ -27,6 +27,7 @@ ALLOWED = {
     "evaluation": {"similarity", "encoder", "scoring", "documents"},
     "views": {"evaluation", "corpus", "similarity", "encoder", "scoring", "documents"},
     "learning": {"evaluation", "similarity", "encoder", "scoring", "documents"},
+    "systems": {"learning", "evaluation", "similarity", "encoder", "scoring", "documents"},
     "service": {"views"},
     "commands": {
         "service",
@@ -38,6 +39,7 @@ ALLOWED = {
         "scoring",
         "documents",
         "learning",
+        "systems",
     },
 }
 COMMON = {"", "errors", "files", "recipes", "settings", "stages"}
@@ -48,7 +50,7 @@ HEAVY = (
     *("selectolax", "jinja2", "fastapi", "starlette", "uvicorn", "mcp"),
 )
 # The classes behind `encoder.encoding.DocumentEncoder`: models are opened with `encoder.loading.open_encoder`.
-ENCODERS = {"colde_cli.encoder.encoder", "colde_cli.encoder.towers.tower_encoder"}
+ENCODERS = {"colde_cli.encoder.encoder", "colde_cli.encoder.system_encoder"}
 TRAINING = {"torch", "transformers", "optimum", "onnx", "safetensors", "sklearn", "accelerate", "tensorboard"}
 
 
@@ -96,7 +98,8 @@ def test_imports_run_one_way() -> None:
 
 def test_only_learning_uses_the_packages_for_training() -> None:
     # Commands may ask which of these packages is installed, and two rooms fit curves with scikit-learn.
-    extra = {"evaluation": {"sklearn"}, "scoring": {"sklearn"}, "learning": TRAINING, "commands": TRAINING}
+    extra = {"evaluation": {"sklearn"}, "scoring": {"sklearn"}, "commands": TRAINING}
+    extra |= {"learning": TRAINING, "systems": TRAINING}
     wrong = {}
     for path in FILES:
         tops = {module.partition(".")[0] for module in imports(path)}

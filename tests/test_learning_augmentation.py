@@ -13,7 +13,6 @@ from colde_cli.learning.augmentation import (
     ViewOptions,
     Views,
     cut_sections,
-    draw_times,
     training_views,
     whole_views,
 )
@@ -82,9 +81,8 @@ def test_two_sections_face_each_other_or_themselves() -> None:
 
 def test_partners_stay_within_their_document() -> None:
     chunks = store([0] * 5, [0], [0, 1, 2], [0, 1])
-    shown = views(chunks, 0, 1, 2, 3, sections=3, elongation="view")
+    shown = views(chunks, 0, 1, 2, 3, sections=3)
     assert (shown.owners == shown.owners[shown.partners]).all()
-    assert shown.elongated == len(shown) // 2
 
 
 @given(st.integers(0, 1000), st.integers(1, 30), st.integers(1, 9))
@@ -131,21 +129,8 @@ def test_without_augmentation_a_document_is_one_row() -> None:
     assert shown.partners.tolist() == [0, 1]
 
 
-def test_elongated_rows_repeat_their_row_and_keep_its_numbers() -> None:
-    shown = views(store([0, 0, 1]), 0, elongation="loss", max_chunks=12)
-    count = len(shown) - shown.elongated
-    assert count == shown.elongated == 2
-    for row in range(count):
-        times = len(shown.chunks[count + row]) // len(shown.chunks[row])
-        assert times * len(shown.chunks[row]) <= 12
-        assert shown.chunks[count + row].tolist() == shown.chunks[row].tolist() * times
-        assert shown.positions[count + row].tolist() == shown.positions[row].tolist() * times
-        own = shown.partners[row] == row
-        assert shown.partners[count + row] == (count + row if own else shown.partners[row])
-
-
 def test_needed_chunks_come_once_unless_their_place_matters() -> None:
-    shown = views(store([0, 1], [0]), 0, 1, elongation="view")
+    shown = views(store([0, 1], [0]), 0, 1)
     plain, placed = shown.needed(False), shown.needed(True)
     assert plain.chunks.tolist() == [0, 1, 2]
     for needed in (plain, placed):
@@ -166,18 +151,6 @@ def test_whole_documents() -> None:
     assert shown.partners.tolist() == [0, 1]
     assert shown.sections.tolist() == [0, 0]
     assert shown.chunk_ids.tolist() == [[0, 1, 0], [0, 1, 2]]
-
-
-@given(st.integers(1, 200), st.integers(1, 100), st.integers(0, 2**31))
-def test_times_never_exceed_the_bound(chunks: int, maximum: int, seed: int) -> None:
-    times = draw_times(chunks, maximum, np.random.default_rng(seed))
-    assert times >= 1
-    assert times == 1 or times * chunks <= maximum
-
-
-def test_times_cover_their_range() -> None:
-    rng = np.random.default_rng(0)
-    assert {draw_times(10, 64, rng) for _ in range(300)} == {1, 2, 3, 4, 5, 6}
 
 
 @given(st.integers(2, 40), st.integers(1, 3), st.integers(2, 9), st.integers(0, 50))

@@ -14,7 +14,7 @@ from tiny_backbone import HIDDEN, write_backbone
 from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS, ModelConfig
 from colde_cli.errors import ModelError
 from colde_cli.learning.backbone import load_backbone
-from colde_cli.learning.networks.colde import Colde, save_weights
+from colde_cli.learning.colde import Colde, save_weights
 
 
 @pytest.fixture(scope="module")

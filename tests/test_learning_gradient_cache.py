@@ -20,6 +20,7 @@ from transformers import BertConfig, BertModel
 
 from colde_cli.encoder.layout import ModelConfig
 from colde_cli.learning.augmentation import Needed
+from colde_cli.learning.colde import Colde
 from colde_cli.learning.gradient_cache import (
     TrainedChunks,
     activation_bytes,
@@ -28,7 +29,6 @@ from colde_cli.learning.gradient_cache import (
     plan,
 )
 from colde_cli.learning.losses import supcon
-from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.tokens import ChunkStore
 
 LENGTHS = (5, 3, 9, 9, 4, 7, 6, 3)

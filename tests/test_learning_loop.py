@@ -18,16 +18,16 @@ from torch import nn
 
 from colde_cli.errors import ModelError, OptionError
 from colde_cli.evaluation.data import read_data
-from colde_cli.learning import checkpoint
 from colde_cli.learning.augmentation import whole_views
 from colde_cli.learning.backbone import Backbone, load_backbone
+from colde_cli.learning.colde import Colde
+from colde_cli.learning.colde_training import build_model
 from colde_cli.learning.gradient_cache import FrozenChunks, TrainedChunks, activation_bytes, micro_tokens
+from colde_cli.learning.journal import TIME_UP, Interruption, Journal
 from colde_cli.learning.learner import ColdeLearner, ColdeTask, set_center
 from colde_cli.learning.loop import (
-    TIME_UP,
-    Interruption,
-    Journal,
-    KeptWeights,
+    Averages,
+    Checkpoint,
     Optimiser,
     Outcome,
     Stopped,
@@ -37,12 +37,9 @@ from colde_cli.learning.loop import (
     train,
 )
 from colde_cli.learning.losses import PairLoss
-from colde_cli.learning.networks.colde import Colde
-from colde_cli.learning.run import build_model
-from colde_cli.learning.sampling import Positives
-from colde_cli.learning.splits import Split
+from colde_cli.learning.recipe import Recipe
+from colde_cli.learning.sampling import Positives, Split
 from colde_cli.learning.tokens import chunk_documents
-from colde_cli.recipes import Recipe
 
 CPU = torch.device("cpu")
 RECIPE = Recipe(
@@ -119,18 +116,16 @@ def weights(model: Colde) -> dict[str, np.ndarray]:
 VARIANTS = {
     "frozen": {},
     "mean": {"residual": "mean"},
-    "sincere": {"loss": "sincere"},
     "no-aug": {"ablations": ("no-aug",)},
     "no-lstm": {"ablations": ("no-lstm",)},
     "no-cl": {"ablations": ("no-cl",)},
-    "elongation loss": {"elongation": "loss"},
-    "elongation view": {"elongation": "view", "sections": 3},
+    "three sections": {"sections": 3},
     "fine-tuned": {"freeze_backbone": False, "epochs": 2},
     "last layer": {"freeze_backbone": False, "epochs": 2, "trainable_layers": 1},
     "paper": {"freeze_backbone": False, "epochs": 2, "chunk_position": "input", "chunk_pool": "pooler"},
     "by file": {"batches": "by-file"},
     "fine-tuned mean": {"freeze_backbone": False, "epochs": 2, "residual": "mean"},
-    "chunks": {"freeze_backbone": False, "epochs": 2, "chunk_loss": 0.5, "elongation": "view"},
+    "chunks": {"freeze_backbone": False, "epochs": 2, "chunk_loss": 0.5},
     "bf16": {"freeze_backbone": False, "epochs": 2, "precision": "bf16"},
     "means and memory": {
         "freeze_backbone": False,
@@ -145,7 +140,6 @@ VARIANTS = {
         "freeze_backbone": False,
         "epochs": 2,
         "average": 0.9,
-        "keep_pretrained": 0.3,
         "head_learning_rate": 1e-2,
     },
 }
@@ -165,7 +159,7 @@ def test_stopping_and_going_on_changes_nothing(
         run(learner(task, backbone, recipe), tmp_path / "stopped", notes)
     again = learner(task, backbone, recipe)
     rest = Notes()
-    second = run(again, tmp_path / "stopped", rest, resume=checkpoint.load(tmp_path / "stopped", "run"))
+    second = run(again, tmp_path / "stopped", rest, resume=Checkpoint.load(tmp_path / "stopped", "run"))
     assert (rest.done, rest.steps) == (4, whole.steps)
     assert notes.losses + rest.losses == whole.losses
     assert notes.validations + rest.validations == whole.validations
@@ -193,7 +187,7 @@ def test_the_untrained_model_is_measured_once(
         return original(self)
 
     monkeypatch.setattr(ColdeLearner, "scores", scores)
-    saved = checkpoint.load(tmp_path / "stopped", "run")
+    saved = Checkpoint.load(tmp_path / "stopped", "run")
     assert run(learner(task, backbone, recipe), tmp_path / "stopped", rest, resume=saved) == outcome
     assert measured == ([6, 6] if stop_after == 3 else [3, 6, 6])
     assert rest.validations == whole.validations[-len(rest.validations) :]
@@ -285,16 +279,16 @@ def test_scores_do_not_depend_on_the_company(task: ColdeTask, backbone: Backbone
 
 def test_a_checkpoint_belongs_to_its_run(task: ColdeTask, backbone: Backbone, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="nothing to resume"):
-        checkpoint.load(tmp_path, "run")
-    run(learner(task, backbone, replace(RECIPE, epochs=1)), tmp_path, every=1)
-    assert checkpoint.load(tmp_path, "run").progress.epoch == 1
+        Checkpoint.load(tmp_path, "run")
+    run(learner(task, backbone, replace(RECIPE, epochs=1)), tmp_path)
+    assert Checkpoint.load(tmp_path, "run").progress.epoch == 1
     assert not list(tmp_path.glob("*.tmp"))
     with pytest.raises(OptionError, match="other options, data or another backbone"):
-        checkpoint.load(tmp_path, "another")
+        Checkpoint.load(tmp_path, "another")
     path = tmp_path / "checkpoint.pt"
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(ModelError, match="damaged"):
-        checkpoint.load(tmp_path, "run")
+        Checkpoint.load(tmp_path, "run")
 
 
 def test_no_decay_on_what_is_no_matrix(backbone: Backbone) -> None:
@@ -310,15 +304,15 @@ def test_no_decay_on_what_is_no_matrix(backbone: Backbone) -> None:
 
 
 def test_a_module_may_have_a_rate_of_its_own() -> None:
-    loss = PairLoss(learning_rate=0.3)
+    loss = PairLoss()
     network = nn.ModuleDict({"network": nn.Linear(2, 2), "loss": loss})
     *shared, own = parameter_groups(network, 0.01)
     assert [weight for group in shared for weight in group["params"]] == list(network["network"].parameters())
     assert not any("lr" in group for group in shared)
-    assert own == {"params": [loss.gain, loss.shift], "weight_decay": 0.0, "lr": 0.3}
+    assert own == {"params": [loss.gain, loss.shift], "weight_decay": 0.0, "lr": 0.01}
     optimiser = Optimiser(network, 100, 1e-3, 0.01)
     rates = [group["lr"] for group in optimiser.adamw.param_groups]
-    assert rates == pytest.approx([1e-3 * rate_factor(100)(0)] * 2 + [0.3 * rate_factor(100)(0)])
+    assert rates == pytest.approx([1e-3 * rate_factor(100)(0)] * 2 + [0.01 * rate_factor(100)(0)])
 
 
 def test_the_rate_rises_and_falls() -> None:
@@ -421,7 +415,7 @@ def values(made: nn.ModuleDict) -> dict[str, float]:
     return {name: weight.detach().flatten()[0].item() for name, weight in made.named_parameters()}
 
 
-def step(made: nn.ModuleDict, kept: KeptWeights, number: int) -> None:
+def step(made: nn.ModuleDict, kept: Averages, number: int) -> None:
     """Every trained weight grows by 1."""
     with torch.no_grad():
         for weight in made.parameters():
@@ -429,10 +423,10 @@ def step(made: nn.ModuleDict, kept: KeptWeights, number: int) -> None:
     kept.follow(number)
 
 
-def test_the_average_and_the_mix_by_hand() -> None:
+def test_the_average_by_hand() -> None:
     """Weights 1, 2, 3, 4 with d = 1/10, 2/11 and 1/5: averages 1, 1.9, 2.8, then 3.76."""
     made = network()
-    kept = KeptWeights(made, decay=0.2, pretrained=0.25)
+    kept = Averages(made, decay=0.2)
     for number in (1, 2, 3):
         step(made, kept, number)
     average = 1.0
@@ -441,39 +435,16 @@ def test_the_average_and_the_mix_by_hand() -> None:
     before = {name: weight.clone() for name, weight in made.state_dict().items()}
     with kept.in_place():
         shown = values(made)
-    assert shown["head.weight"] == pytest.approx(average)
-    assert shown["encoder.weight"] == pytest.approx(0.75 * average + 0.25 * 1.0)
+    assert shown["head.weight"] == shown["encoder.weight"] == pytest.approx(average)
     assert shown["encoder.bias"] == 1.0
     for name, weight in made.state_dict().items():
         assert torch.equal(weight, before[name]), name
 
 
-def test_without_either_nothing_is_touched() -> None:
+def test_without_averages_nothing_is_touched() -> None:
     made = network()
-    kept = KeptWeights(made)
+    kept = Averages(made)
     step(made, kept, 1)
-    assert not kept.averages
+    assert not kept.values
     with kept.in_place():
         assert values(made)["head.weight"] == values(made)["encoder.weight"] == 2.0
-
-
-def test_the_mix_alone_takes_the_last_weights() -> None:
-    made = network()
-    kept = KeptWeights(made, pretrained=0.5)
-    step(made, kept, 1)
-    with kept.in_place():
-        assert values(made)["encoder.weight"] == 1.5
-        assert values(made)["head.weight"] == 2.0
-
-
-def test_averages_go_on_from_a_checkpoint() -> None:
-    made, other = network(), network()
-    kept, resumed = KeptWeights(made, decay=0.9), KeptWeights(other, decay=0.9)
-    for number in (1, 2):
-        step(made, kept, number)
-    other.load_state_dict(made.state_dict())
-    resumed.restore({name: average.clone() for name, average in kept.averages.items()})
-    step(made, kept, 3)
-    step(other, resumed, 3)
-    for name, average in kept.averages.items():
-        assert torch.equal(average, resumed.averages[name])

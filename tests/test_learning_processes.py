@@ -19,10 +19,11 @@ from tiny_backbone import write_backbone, write_documents
 
 from colde_cli.commands.train import Display
 from colde_cli.errors import OptionError
+from colde_cli.learning.colde_training import ColdeTraining
 from colde_cli.learning.gradient_cache import cached_backward
 from colde_cli.learning.processes import ALONE, Processes, join
+from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.run import Job, train_model
-from colde_cli.recipes import Recipe
 
 TESTS = Path(__file__).parent
 
@@ -113,7 +114,7 @@ TRAIN = "from test_commands_train import APP; APP()"
 def test_two_processes_write_one_model(tmp_path: Path) -> None:
     backbone, data = write_backbone(tmp_path / "tiny"), write_documents(tmp_path / "data.jsonl")
     output = tmp_path / "mine"
-    options = "--epochs 1 --batch-size 8 --projection 16 --validation 0.4 --device cpu".split()
+    options = "--epochs 1 --batch-size 8 --set projection=16 --validation 0.4 --device cpu".split()
     main, other = together(TRAIN, data, "-o", output, "--backbone", backbone, *options)
     assert (main.returncode, other.returncode) == (0, 0), main.stderr + other.stderr
     assert main.stdout.startswith(f"{output}: validation AUC ")
@@ -127,7 +128,7 @@ def test_a_frozen_backbone_needs_no_company(tmp_path: Path) -> None:
     job = Job((tmp_path / "data.jsonl",), tmp_path / "mine", Recipe(freeze_backbone=True), "tiny")
     silent = Display(quiet=True)
     with pytest.raises(OptionError, match="without accelerate launch"):
-        train_model(job, silent, bool, Processes(1, 2, torch.device("cpu")))
+        train_model(ColdeTraining(job, silent, Processes(1, 2, torch.device("cpu"))), bool)
     assert not list(tmp_path.iterdir())
 
 

@@ -18,12 +18,12 @@ from colde_cli.encoder.layout import CONFIG, TOKENIZER
 from colde_cli.evaluation.data import read_data
 from colde_cli.learning.augmentation import whole_views
 from colde_cli.learning.backbone import load_backbone
-from colde_cli.learning.export.export import export_model
+from colde_cli.learning.colde import Colde, save_weights
+from colde_cli.learning.colde_training import model_config
 from colde_cli.learning.gradient_cache import TrainedChunks
-from colde_cli.learning.networks.colde import Colde, save_weights
-from colde_cli.learning.run import model_config
+from colde_cli.learning.graphs import export_model
+from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.tokens import chunk_documents
-from colde_cli.recipes import Recipe
 
 CPU = torch.device("cpu")
 

@@ -29,7 +29,7 @@ from colde_cli.scoring.score import document_scores, verdict
 
 FILES = {"nature": ("bees", "birds"), "craft": ("boats", "bread")}
 TRAINING, VALIDATION = 3, 8
-OPTIONS = ["--epochs", 1, "--batch-size", 8, "--projection", 8, "--freeze-backbone", "--device", "cpu"]
+OPTIONS = ["--epochs", 1, "--batch-size", 8, "--set", "projection=8", "--freeze-backbone", "--device", "cpu"]
 
 
 class Trained:

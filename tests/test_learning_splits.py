@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from colde_cli.documents.document import Part, assemble
 from colde_cli.errors import DataError
 from colde_cli.evaluation.data import LabelledPair, TrainingData, TrainingDocument
-from colde_cli.learning.sampling import Positives
-from colde_cli.learning.splits import connected_groups, split_by_fraction, split_by_pairs
+from colde_cli.learning.sampling import Positives, connected_groups, split_by_fraction, split_by_pairs
 
 
 def data(*items: tuple[str | None, list[int]], splits: list[str] | None = None) -> TrainingData:

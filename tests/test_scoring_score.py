@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from made_up import opening_of
 
 from colde_cli.corpus.records import Card
-from colde_cli.encoder.layout import ModelConfig, TowerConfig
+from colde_cli.encoder.layout import ModelConfig, SystemConfig
 from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.score import (
@@ -137,8 +137,8 @@ def test_without_further_parts_the_score_is_the_cosine(score_weights: ScoreWeigh
         assert (part.name, part.score, part.weight) == ("colde", wanted, 1.0)
 
 
-def tower() -> TowerConfig:
-    return TowerConfig(
+def tower() -> SystemConfig:
+    return SystemConfig(
         system="dssm",
         packing="trigrams",
         row_tokens=8,

@@ -22,7 +22,7 @@ from reporting import LabelledSplit, figures, settling, sparkline, spread, write
 
 from colde_cli import settings
 from colde_cli.encoder.cache import Cache
-from colde_cli.recipes import Recipe
+from colde_cli.learning.recipe import Recipe
 
 FIGURES = {
     "6": "CoLDE, Figure 6: batch size",

@@ -37,14 +37,13 @@ from paper_data import RUNS, PaperSet, load_set
 from reporting import write_table
 
 from colde_cli import settings
-from colde_cli.documents.chunking import plain_tokenizer, sentence_starts
+from colde_cli.documents.chunking import plain_tokenizer, sentence_starts, special_token
 from colde_cli.encoder.cache import Cache
 from colde_cli.evaluation.data import LabelledPair, read_data, read_pairs
 from colde_cli.learning.backbone import Backbone, load_backbone
-from colde_cli.learning.networks.colde import ChunkEncoder
-from colde_cli.learning.run import model_config
-from colde_cli.learning.towers.unsupervised import specials_of
-from colde_cli.recipes import Recipe
+from colde_cli.learning.colde import ChunkEncoder
+from colde_cli.learning.colde_training import model_config
+from colde_cli.learning.recipe import Recipe
 
 TIMES = (1, 2, 4, 8, 16, 100)
 WORDS = (10, 20)
@@ -167,7 +166,7 @@ class Checkpoint:
 
     def states(self, sentence: str, times: int) -> tuple[Floats, bool]:
         """Token states [L, H] of a sentence m times over, and whether all repetitions fit."""
-        first, last = specials_of(self.tokenizer)
+        first, last = (special_token(self.tokenizer, name) for name in ("[CLS]", "[SEP]"))
         ids = self.tokenizer.encode(sentence, add_special_tokens=False).ids
         longer = elongated(ids, times)
         with torch.no_grad():

@@ -29,15 +29,16 @@ from tokenizers import Tokenizer
 
 from colde_cli.evaluation.data import json_lines, read_data
 from colde_cli.learning.backbone import load_backbone
+from colde_cli.learning.recipe import DEFAULT_BACKBONE
 from colde_cli.learning.sampling import Positives
-from colde_cli.recipes import DEFAULT_BACKBONE
 
 FOLDER = RUNS / "like-for-like"
 CHUNK = 64
 _PAPER = f"--recipe paper --batch-size 16 --chunk-tokens {CHUNK}"
 _OURS = (
-    f"--batch-size 16 --chunk-tokens {CHUNK} --temperature 0.1 --no-combine --lr 3e-5 --head-lr 3e-4 "
-    "--chunk-loss 0.4 --mean-loss 0.4 --hard-negatives 8 --backbone-dropout 0"
+    f"--batch-size 16 --chunk-tokens {CHUNK} --no-combine --lr 3e-5 "
+    "--set temperature=0.1 --set head_learning_rate=3e-4 --set chunk_loss=0.4 --set mean_loss=0.4 "
+    "--set hard_negatives=8 --set backbone_dropout=0"
 )
 _PAIRS = "--batch-size 8"
 _ALL = "--patience 0 --precision bf16 --quiet"

@@ -31,13 +31,12 @@ from colde_cli.evaluation.data import (
 )
 from colde_cli.learning.learner import ColdeTask
 from colde_cli.learning.loop import Task
-from colde_cli.learning.sampling import Positives
-from colde_cli.learning.splits import Split, split_by_pairs
+from colde_cli.learning.sampling import Positives, Split, split_by_pairs
 from colde_cli.learning.tokens import ChunkStore, chunk_documents, ends
 
 RUNS = Path("runs/papers")
 """The folder of all results of these scripts. What is kept there is keyed by data, model and code."""
-ROOMS = ("documents", "encoder", "scoring", "evaluation", "learning", "recipes.py")
+ROOMS = ("documents", "encoder", "scoring", "evaluation", "learning", "systems")
 """The parts of the package that results come from."""
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from colde_cli.recipes import Recipe
+from colde_cli.learning.recipe import Recipe
 
 PAPER = Recipe(
     freeze_backbone=True,
@@ -33,13 +33,6 @@ TABLE_2: dict[str, Recipe] = {
     "−CL": replace(PAPER, ablations=("no-cl",)),
 }
 """Rows of CoLDE's Table 2 that are CoLDE, and ours."""
-
-ELONGATED: dict[str, Recipe] = {
-    "CoLDE + L_len": replace(PAPER, elongation="loss", elongation_weight=0.3),
-    "CoLDE + views": replace(PAPER, elongation="view"),
-    "our recipe + L_len": replace(OURS, elongation="loss", elongation_weight=0.3),
-}
-"""LA(SER)³ plugged into CoLDE (§3 of that paper, at chunk level)."""
 
 BATCHES = (16, 32, 64, 128)
 CAPS = {"1k": 1024, "2k": 2048, "4k": 4096, "8k": 8192}

@@ -26,20 +26,17 @@ from torch.nn import functional
 
 from colde_cli.documents.chunking import plain_tokenizer, special_token
 from colde_cli.documents.document import document_text
-from colde_cli.encoder.layout import TowerConfig
-from colde_cli.encoder.towers.packing import Rows, pack_blocks
+from colde_cli.encoder.layout import SystemConfig
+from colde_cli.encoder.packing import Rows, pack_blocks
 from colde_cli.evaluation.data import LabelledPair, TrainingData, read_data, read_pairs
 from colde_cli.learning import loop
 from colde_cli.learning.backbone import DEFAULT_BACKBONE, Backbone, load_backbone
 from colde_cli.learning.loop import Task
 from colde_cli.learning.losses import ALPHA
-from colde_cli.learning.networks.smith import Smith
-from colde_cli.learning.sampling import Positives
-from colde_cli.learning.splits import Split, split_by_pairs
-from colde_cli.learning.towers.pretraining import MaskingVocabulary, PretrainingRecipe, pretrain
-from colde_cli.learning.towers.registry import SYSTEMS
-from colde_cli.learning.towers.run import TowerLearner
-from colde_cli.recipes import TowerRecipe
+from colde_cli.learning.sampling import Positives, Split, split_by_pairs
+from colde_cli.systems.base import Pretraining, build_system, system_config, system_recipe
+from colde_cli.systems.smith import MaskingVocabulary, Smith, pretrain_blocks
+from colde_cli.systems.training import SystemLearner
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +270,7 @@ def _packed(folder: Path, data: TrainingData) -> NDArray[np.int32]:
     path = RUNS / "smith" / "rows" / name
     if not path.is_file():
         tokenizer = plain_tokenizer(found.tokenizer)
-        config = TowerConfig("smith", "blocks", ROW_TOKENS, BLOCKS, 1)
+        config = SystemConfig("smith", "blocks", ROW_TOKENS, BLOCKS, 1)
         table = np.zeros((len(data.documents), BLOCKS, ROW_TOKENS), np.int32)
         for place, item in zip(table, data.documents, strict=True):
             ids = pack_blocks(document_text(item.document), tokenizer, config).ids
@@ -335,13 +332,13 @@ class _Curve:
         self.rows.append({name: float(values[name]) for name in ("epoch", "loss", "auc", "accuracy")})
 
 
-class _DotLearner(TowerLearner):
-    """The tower of `colde train` with the loss of SMITH's public code."""
+class _DotLearner(SystemLearner):
+    """The learner of `colde train` with the loss of SMITH's public code."""
 
-    def __init__(self, *given: Any) -> None:  # noqa: ANN401 - as `TowerLearner`
+    def __init__(self, *given: Any) -> None:  # noqa: ANN401 - as `SystemLearner`
         super().__init__(*given)
         self.loss = DotLoss()  # type: ignore[assignment]
-        self.network = nn.ModuleDict({"network": self.tower})
+        self.network = nn.ModuleDict({"network": self.reader})
 
     def comparable(self, vectors: Tensor) -> Tensor:
         """Leave vectors at their own length."""
@@ -383,17 +380,11 @@ def train(data: SmithSet, setting: Setting, folder: Path) -> SmithRun:
     network = started(data, setting, folder)
     began = time.process_time()
     torch.manual_seed(setting.seed)
-    recipe = TowerRecipe(
-        "smith",
-        setting.epochs,
-        setting.batch,
-        learning_rate=setting.rate,
-        seed=setting.seed,
-        patience=0,
-    )
+    values = {"epochs": setting.epochs, "batch_size": setting.batch, "learning_rate": setting.rate}
+    recipe = system_recipe("smith", {**values, "seed": setting.seed, "patience": 0})
     files = np.zeros(len(data.rows), np.int64)
     task = Task(data.documents(setting.blocks), data.positives, data.split, files, data.name)
-    learner = (_DotLearner if setting.dot else TowerLearner)(network, task, recipe, torch.device("cpu"))
+    learner = (_DotLearner if setting.dot else SystemLearner)(network, task, recipe, torch.device("cpu"))
     curve = _Curve()
     if setting.fitted and not setting.dot:
         learner.fit_scale()
@@ -427,11 +418,11 @@ def pretrained(data: SmithSet, start: Start, folder: Path) -> Mapping[str, Tenso
     path = folder / f"start-{key(start)}-{data.key}.safetensors"
     if not path.is_file():
         network = build(data, start)
-        recipe = PretrainingRecipe(start.pretrain, start.epochs, start.batch, start.rate, seed=start.seed)
+        options = Pretraining(start.pretrain, start.epochs, start.batch, start.rate, seed=start.seed)
         began = time.process_time()
         parts = passages(data.rows[data.split.training], start.passage)
-        losses = pretrain(network, parts, data.masking, recipe, torch.device("cpu"))
-        words, blocks = (" ".join(f"{loss:.2f}" for loss in found) for found in (losses.words, losses.blocks))
+        losses = pretrain_blocks(network, parts, data.masking, options, torch.device("cpu"))
+        words, blocks = (" ".join(f"{loss:.2f}" for loss in column) for column in losses.T)
         seconds = time.process_time() - began
         print(
             f"{start.pretrain}, {len(parts)} passages, {seconds:.0f} s: words {words}, blocks {blocks}",
@@ -458,10 +449,9 @@ def build(
         "dropout": start.dropout,
         "deviation": start.std,
     }
-    system = SYSTEMS["smith"]
-    recipe = TowerRecipe("smith", network=tuple(sizes.items()), row_tokens=ROW_TOKENS, max_rows=blocks)
+    given = {"network": tuple(sizes.items()), "row_tokens": ROW_TOKENS, "max_rows": blocks}
     torch.manual_seed(start.seed)
-    network = system.build(system.config(recipe, None, len(data.kept)))
+    network = build_system(system_config(system_recipe("smith", given), None, len(data.kept)))
     assert isinstance(network, Smith)
     return network
 

@@ -62,12 +62,12 @@ def export(
     require_extra("train", "colde export")
     from colde_cli import settings
     from colde_cli.encoder.checksums import record_checksums
-    from colde_cli.encoder.layout import EARLIER_GRAPHS, ENCODER_GRAPHS, HEAD_GRAPH, is_tower
-    from colde_cli.learning.export.export import SHIPPED, calibration_chunks, export_model
+    from colde_cli.encoder.layout import EARLIER_GRAPHS, ENCODER_GRAPHS, HEAD_GRAPH, is_other_system
+    from colde_cli.learning.graphs import SHIPPED, calibration_chunks, export_model
 
     folder = settings.resolve_model(model)
-    if is_tower(folder):
-        graph = _export_tower(folder, [item.value for item in precision or ()], calibration or [])
+    if is_other_system(folder):
+        graph = _export_system(folder, [item.value for item in precision or ()], calibration or [])
         record_checksums(folder, [graph])
         _report(folder / graph)
         return
@@ -87,7 +87,7 @@ def _report(path: Path) -> None:
     typer.echo(f"{visible(str(path))}  {path.stat().st_size / 1e6:.1f} MB")
 
 
-def _export_tower(folder: Path, precisions: Sequence[str], sources: Sequence[Path]) -> str:
+def _export_system(folder: Path, precisions: Sequence[str], sources: Sequence[Path]) -> str:
     """Write the graph of a tower and return its path within the folder.
 
     Raises:
@@ -95,19 +95,19 @@ def _export_tower(folder: Path, precisions: Sequence[str], sources: Sequence[Pat
     """
     from colde_cli.documents.chunking import plain_tokenizer
     from colde_cli.documents.document import document_text
-    from colde_cli.encoder.layout import TOKENIZER, TOWER_GRAPH, open_tower_folder
-    from colde_cli.encoder.towers.packing import packing
+    from colde_cli.encoder.layout import SYSTEM_GRAPH, TOKENIZER, open_system_folder
+    from colde_cli.encoder.packing import packing
     from colde_cli.errors import OptionError
-    from colde_cli.learning.export.export import export_tower
+    from colde_cli.systems.base import export_system
 
-    model = open_tower_folder(folder)
+    model = open_system_folder(folder)
     if any(name != "fp32" for name in precisions):
         raise OptionError(f"{model.name} is a {model.config.system}, which can only be exported to fp32.")
     tokenizer = plain_tokenizer(model.file(TOKENIZER).read_text(encoding="utf-8"))
     pack = packing(model.config.packing, str(folder))
     texts = [document_text(document) for document in _documents(sources)] or [_SENTENCE]
-    export_tower(folder, [pack(text, tokenizer, model.config) for text in texts])
-    return TOWER_GRAPH
+    export_system(folder, [pack(text, tokenizer, model.config) for text in texts])
+    return SYSTEM_GRAPH
 
 
 def _documents(sources: Sequence[Path]) -> Iterator[Document]:

@@ -100,7 +100,7 @@ def summarise(folder: Path) -> ModelSummary:
     Raises:
         ModelError: it is not a model.
     """
-    from colde_cli.encoder.layout import ENCODER_GRAPHS, TOWER_GRAPH, WEIGHTS, WEIGHTS_INDEX
+    from colde_cli.encoder.layout import ENCODER_GRAPHS, SYSTEM_GRAPH, WEIGHTS, WEIGHTS_INDEX
     from colde_cli.encoder.loading import open_model
 
     try:
@@ -109,7 +109,7 @@ def summarise(folder: Path) -> ModelSummary:
     except OSError as error:
         raise ModelError(f"{folder} cannot be read: {error.strerror or error}.") from error
     config = model.config
-    graphs = ENCODER_GRAPHS if config.system == "colde" else {"fp32": TOWER_GRAPH}
+    graphs = ENCODER_GRAPHS if config.system == "colde" else {"fp32": SYSTEM_GRAPH}
     return ModelSummary(
         name=model.name,
         path=str(folder),

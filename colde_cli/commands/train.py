@@ -1,44 +1,36 @@
-"""`colde train`: progress bars on a terminal, a line for each epoch elsewhere, the result on stdout.
-
-The options of a recipe are made from the fields of the recipes, and a recipe is made from the options given.
-"""
+"""`colde train`: progress bars on a terminal, a line for each epoch elsewhere, the result on stdout."""
 
 from __future__ import annotations
 
-import inspect
 import shlex
 import sys
-from collections.abc import Callable, Mapping
-from copy import copy
-from dataclasses import dataclass, fields
 from enum import StrEnum
-from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Self, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import typer
 from rich.console import Console
-from typer.models import OptionInfo
 
 from colde_cli.commands.options import keep_for_main, require_extra
 from colde_cli.errors import OptionError
-from colde_cli.recipes import DEFAULT_BACKBONE, MODEL, PANELS, BaseName, GivenAs, Recipe, TowerRecipe, option
+from colde_cli.recipes import option, option_name
 from colde_cli.settings import parse_duration, parse_size
 from colde_cli.views.output import refuse_inputs
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from colde_cli.encoder.layout import ModelConfig, ModelFolder
+    from colde_cli.encoder.layout import ModelFolder
     from colde_cli.learning.loop import Outcome
-    from colde_cli.learning.run import Job
+    from colde_cli.learning.recipe import Recipe
+    from colde_cli.learning.run import Job, Training
 
-_RECIPES: tuple[type[Recipe | TowerRecipe], ...] = (Recipe, TowerRecipe)
+DATA, RUN, MODEL, TRAINING = "Data", "Run", "Model", "Training"
 
 
 class SystemName(StrEnum):
-    """What can be trained; the registry of `learning.towers` says how."""
+    """What can be trained; `systems.base` says where each is."""
 
     COLDE = "colde"
     ARCI = "arci"
@@ -52,107 +44,17 @@ class SystemName(StrEnum):
     SMITH_SHORT = "smith-short"
 
 
-@dataclass(frozen=True, slots=True)
-class RecipeOption:
-    """An option of one recipe, or of both.
+class Ablation(StrEnum):
+    """The parts that can be left out: sections; attention and Bi-LSTM; contrastive loss and sections."""
 
-    Attributes:
-        kind: its type on the command line.
-        option: names, panel and help.
-        defaults: by recipe.
-    """
-
-    kind: Any
-    option: OptionInfo
-    defaults: dict[type[Recipe | TowerRecipe], Any]
-
-    def parameter(self, name: str) -> inspect.Parameter:
-        """Declare the option as a parameter of the command."""
-        option, kind = copy(self.option), self.kind
-        default, *others = self.defaults.values()
-        if others and others[0] != default and not isinstance(option.show_default, str):
-            option.show_default = f"{default}; other systems: {others[0]}"
-        if isinstance(option.show_default, str) or default == ():
-            # The recipe has the default, which depends on the system or on other options.
-            kind, default = kind | None, None
-        place = inspect.Parameter.KEYWORD_ONLY
-        return inspect.Parameter(name, place, default=default, annotation=Annotated[kind, option])
+    NO_AUG = "no-aug"
+    NO_LSTM = "no-lstm"
+    NO_CL = "no-cl"
 
 
-@cache
-def recipe_options() -> Mapping[str, RecipeOption]:
-    """Read the options from the fields of the recipes, by name, panel by panel."""
-    found: dict[str, RecipeOption] = {}
-    for recipe in _RECIPES:
-        hints = get_type_hints(recipe, include_extras=True)
-        for item in fields(recipe):
-            kind, *notes = get_args(hints[item.name]) or (None,)
-            for declared in [note for note in notes if isinstance(note, OptionInfo)]:
-                given_as = [note.kind for note in notes if isinstance(note, GivenAs)]
-                known = found.setdefault(item.name, RecipeOption((given_as or [kind])[0], declared, {}))
-                known.defaults[recipe] = item.default
-    panels = {name: PANELS.index(str(each.option.rich_help_panel)) for name, each in found.items()}
-    return {name: found[name] for name in sorted(found, key=panels.__getitem__)}
-
-
-def with_recipe_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of the recipes, in the place of its `**options`."""
-    hints = get_type_hints(command, include_extras=True)
-    signature = inspect.signature(command)
-    stated = [
-        parameter.replace(annotation=hints[name])
-        for name, parameter in signature.parameters.items()
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-    ]
-    more = [each.parameter(name) for name, each in recipe_options().items()]
-    command.__signature__ = signature.replace(parameters=[*stated, *more])  # type: ignore[attr-defined]
-    return command
-
-
-def make_recipe(
-    context: typer.Context,
-    system: str,
-    base: BaseName = BaseName.DEFAULT,
-    start: ModelConfig | None = None,
-) -> Recipe | TowerRecipe:
-    """Make the recipe of a system from the options that were given.
-
-    Args:
-        context: of the command.
-        system: name of the system.
-        base: gives CoLDE's other options.
-        start: the model to continue from.
-
-    Raises:
-        OptionError: an option means nothing to the system, or has a value that the system or the model to continue
-            from does not know.
-    """
-    from colde_cli.learning.towers.registry import system_named
-
-    tower = None if system == SystemName.COLDE else system_named(system)
-    options, kind = recipe_options(), TowerRecipe if tower else Recipe
-    refused = {name for name, each in options.items() if kind not in each.defaults}
-    refused |= tower.unused_options | {"recipe", "init"} if tower else set()
-    given = [item for item in context.command.params if item.name and _was_given(context, item.name)]
-    for item in given:
-        if item.name in refused:
-            raise OptionError(f"{item.opts[0]} means nothing to --system {system}; leave it out.")
-    values = {item.name: _field_value(context.params[item.name]) for item in given if item.name in options}
-    return tower.recipe(values) if tower else Recipe.of(values, base, start)
-
-
-def _was_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT")
-
-
-def _field_value(value: object) -> object:
-    """Return what a recipe holds: a list becomes a tuple that does not depend on its order."""
-    return tuple(sorted({str(item) for item in value})) if isinstance(value, list) else value
-
-
-_DATA, _RUN = "Data", "Run"
 OTHER_SYSTEMS = ", ".join(name.value for name in SystemName if name is not SystemName.COLDE)
+_COLDE_ONLY = "recipe init freeze_backbone ablations chunk_tokens combine max_memory".split()
+"""Parameters that mean nothing to the other systems."""
 
 
 class Display:
@@ -214,7 +116,7 @@ class Display:
         loss = f"loss {values['loss']:.4f}, " if values["epoch"] else ""
         self._console.print(f"{name}: {loss}validation AUC {values['field_auc']:.4f}, F1 {values['f1']:.4f}")
 
-    def stopped(self, job: Job[Any]) -> None:
+    def stopped(self, job: Job) -> None:
         """Say that the run is saved, and how to go on."""
         from colde_cli.views.escaping import visible
 
@@ -224,7 +126,7 @@ class Display:
             markup=False,
         )
 
-    def finished(self, job: Job[Any], outcome: Outcome) -> None:
+    def finished(self, job: Job, outcome: Outcome) -> None:
         """Write the result to stdout."""
         from colde_cli.views.escaping import visible
 
@@ -259,13 +161,11 @@ def _seconds(text: str) -> float:
     return parse_duration(text, "--max-time")
 
 
-def _shard(text: str) -> int:
-    return parse_size(text, "--max-shard-size")
+def _bytes(text: str) -> int:
+    return parse_size(text, "--max-memory")
 
 
-@with_recipe_options
 def train(
-    context: typer.Context,
     data: Annotated[
         list[Path],
         typer.Argument(
@@ -278,7 +178,7 @@ def train(
         Path | None,
         option(
             *("--output", "-o"),
-            panel=_RUN,
+            panel=RUN,
             metavar="FOLDER",
             help="Model folder to write, e.g. models/mine.",
             show_default=False,
@@ -288,7 +188,7 @@ def train(
         Path | None,
         option(
             "--prepare",
-            panel=_RUN,
+            panel=RUN,
             metavar="FILE",
             help="Train nothing; write the data as tokens to one .npz file, to train from here or elsewhere.",
             show_default=False,
@@ -297,14 +197,14 @@ def train(
     pairs: Annotated[
         Path | None,
         option(
-            "--pairs", panel=_DATA, metavar="FILE", help="Judged pairs to train on, beside labels and links."
+            "--pairs", panel=DATA, metavar="FILE", help="Judged pairs to train on, beside labels and links."
         ),
     ] = None,
     validation: Annotated[
         str,
         option(
             "--validation",
-            panel=_DATA,
+            panel=DATA,
             metavar="FILE|SHARE",
             help="Judged pairs to validate on, or the share of the documents to hold back; neither is trained on.",
         ),
@@ -320,22 +220,25 @@ def train(
         ),
     ] = SystemName.COLDE,
     recipe: Annotated[
-        BaseName,
+        Literal["default", "paper", "shipped"] | None,
         option(
             "--recipe",
             panel=MODEL,
-            help="Defaults of CoLDE's options. paper: what the CoLDE paper states, BERT trained end to end.",
+            help="What CoLDE's other values are. paper: what the CoLDE paper states, BERT trained end to end. "
+            "shipped: how colde-minilm-l6 was trained, on a CPU.",
+            show_default="default",
         ),
-    ] = BaseName.DEFAULT,
+    ] = None,
     backbone: Annotated[
-        str,
+        str | None,
         option(
             "--backbone",
             panel=MODEL,
             metavar="NAME|FOLDER",
             help="BERT to start from: a folder, a colde model, or a name on the Hugging Face hub.",
+            show_default="sentence-transformers/all-MiniLM-L6-v2",
         ),
-    ] = DEFAULT_BACKBONE,
+    ] = None,
     init: Annotated[
         str | None,
         option(
@@ -346,29 +249,163 @@ def train(
             show_default=False,
         ),
     ] = None,
+    freeze_backbone: Annotated[
+        bool,
+        option(
+            "--freeze-backbone",
+            panel=MODEL,
+            help="CoLDE: train the head only, minutes on a CPU. The place to start.",
+        ),
+    ] = False,
+    trainable_layers: Annotated[
+        int | None,
+        option(
+            "--trainable-layers",
+            panel=MODEL,
+            min=1,
+            help="Train only the last layers of the backbone.",
+            show_default="all",
+        ),
+    ] = None,
+    ablations: Annotated[
+        list[Ablation] | None,
+        option(
+            "--ablation",
+            panel=MODEL,
+            help="CoLDE: leave a part out, as in the paper's table; may be repeated.",
+        ),
+    ] = None,
+    chunk_tokens: Annotated[
+        int | None,
+        option(
+            "--chunk-tokens",
+            panel=MODEL,
+            min=16,
+            max=512,
+            help="CoLDE: tokens of a chunk, the model's two included; no more than the backbone reads.",
+            show_default="512",
+        ),
+    ] = None,
+    combine: Annotated[
+        bool | None,
+        option(
+            "--combine/--no-combine",
+            panel=MODEL,
+            help="CoLDE: give chunks and rare words a share in the score, fitted to the validation pairs; "
+            "without it, the score is the cosine of document vectors.",
+            show_default="combine; with --recipe paper no-combine",
+        ),
+    ] = None,
+    pretrain: Annotated[
+        str | None,
+        option(
+            "--pretrain",
+            panel=MODEL,
+            metavar="OBJECTIVE",
+            help="Other systems: learn from the documents without labels first, by wp or wp+sp (smith), simcse, "
+            "self-reference or intra-reference (sbert, matchbert); --epochs 0 stops after it.",
+            show_default="none",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        option(
+            "--set",
+            panel=MODEL,
+            metavar="NAME=VALUE",
+            help="Another value of the recipe or size of the network, e.g. temperature=0.1, or hidden=100 of smith "
+            "(docs/systems.md lists them); may be repeated.",
+        ),
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        option(
+            "--epochs",
+            panel=TRAINING,
+            min=0,
+            help="Passes over the data at most.",
+            show_default="25; other systems 10",
+        ),
+    ] = None,
+    batch_size: Annotated[
+        int | None,
+        option(
+            "--batch-size",
+            panel=TRAINING,
+            min=2,
+            help="Documents in a batch; pairs for other systems.",
+            show_default="50; other systems 32",
+        ),
+    ] = None,
+    batches: Annotated[
+        Literal["mixed", "by-file"] | None,
+        option(
+            "--batches",
+            panel=TRAINING,
+            help="by-file: take negatives from the same DATA file, one field of knowledge; they are harder.",
+            show_default="mixed; other systems by-file",
+        ),
+    ] = None,
+    learning_rate: Annotated[
+        float | None,
+        option(
+            "--lr",
+            panel=TRAINING,
+            min=0,
+            help="Highest learning rate, after the warm-up.",
+            show_default="5e-05, with --freeze-backbone 0.001; other systems: 2e-05 with pretrained weights, 5e-05 "
+            "for smith, else 0.001",
+        ),
+    ] = None,
+    patience: Annotated[
+        int | None,
+        option(
+            "--patience",
+            panel=TRAINING,
+            min=0,
+            help="Stop after so many epochs without a better validation; 0: never.",
+            show_default="5",
+        ),
+    ] = None,
+    precision: Annotated[
+        Literal["fp32", "bf16"] | None,
+        option(
+            "--precision",
+            panel=TRAINING,
+            envvar="COLDE_TRAIN_PRECISION",  # COLDE_PRECISION chooses the graph to run
+            help="Arithmetic of BERT while it is trained; its weights are updated in fp32 in any case.",
+            show_default="fp32",
+        ),
+    ] = None,
+    max_memory: Annotated[
+        int | None,
+        option(
+            "--max-memory",
+            panel=TRAINING,
+            metavar="SIZE",
+            parser=_bytes,
+            help="CoLDE: memory that BERT may take while it is trained, with gradients and optimiser.",
+            show_default="4GB",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        option("--seed", panel=TRAINING, min=0, help="Seed of all random choices.", show_default="0"),
+    ] = None,
     device: Annotated[
         str,
         option(
             "--device",
-            panel=_RUN,
+            panel=RUN,
             metavar="auto|cpu|cuda[:N]",
             help="Where to train; with accelerate launch each process takes a GPU of its own.",
         ),
     ] = "auto",
-    checkpoint_every: Annotated[
-        int,
-        option(
-            "--checkpoint-every",
-            panel=_RUN,
-            min=0,
-            help="Batches between checkpoints; 0: after each epoch only.",
-        ),
-    ] = 0,
     max_time: Annotated[
         float | None,
         option(
             "--max-time",
-            panel=_RUN,
+            panel=RUN,
             metavar="TIME",
             parser=_seconds,
             help="Stop and save after so long, e.g. 90s, 8m or 2h; the status is then 124.",
@@ -376,36 +413,21 @@ def train(
         ),
     ] = None,
     resume: Annotated[
-        bool, option("--resume", panel=_RUN, help="Go on with the run that was stopped.")
+        bool, option("--resume", panel=RUN, help="Go on with the run that was stopped.")
     ] = False,
     overwrite: Annotated[
-        bool, option("--overwrite", panel=_RUN, help="Replace the model folder, or an unfinished run.")
+        bool, option("--overwrite", panel=RUN, help="Replace the model folder, or an unfinished run.")
     ] = False,
-    max_shard_size: Annotated[
-        int | None,
-        option(
-            "--max-shard-size",
-            panel=_RUN,
-            metavar="SIZE",
-            parser=_shard,
-            help="Write the weights in files of at most this size, e.g. 20MB, with an index.",
-            show_default="one file",
-        ),
-    ] = None,
     card_note: Annotated[
         str,
-        option(
-            "--card-note", panel=_RUN, metavar="TEXT", help="Text for the model's card, e.g. its licence."
-        ),
+        option("--card-note", panel=RUN, metavar="TEXT", help="Text for the model's card, e.g. its licence."),
     ] = "",
     quiet: Annotated[
-        bool, option("--quiet", "-q", panel=_RUN, help="No progress, no result on stdout.")
+        bool, option("--quiet", "-q", panel=RUN, help="No progress, no result on stdout.")
     ] = False,
     debug: Annotated[
-        bool,
-        option("--debug", panel=_RUN, callback=keep_for_main, help="Show the traceback of an error."),
+        bool, option("--debug", panel=RUN, callback=keep_for_main, help="Show the traceback of an error.")
     ] = False,
-    **options: Any,  # noqa: ANN401 - those of the recipes, by name
 ) -> None:
     """Train a model on documents of your own.
 
@@ -414,25 +436,32 @@ def train(
     the run; --resume goes on exactly where it stopped.
     """
     require_extra("train", "colde train")
-    start = _open_start(init, _was_given(context, "backbone"))
-    made = make_recipe(context, system.value, recipe, start.config if start else None)
     if (output is None) == (prepare is None):
         raise OptionError("Name either the model to write, with --output, or a file of data, with --prepare.")
+    start = _open_start(init, backbone)
+    values = {
+        "freeze_backbone": freeze_backbone or None,
+        "ablations": tuple(sorted({item.value for item in ablations})) if ablations else None,
+        **{"trainable_layers": trainable_layers, "chunk_tokens": chunk_tokens, "combine": combine},
+        **{"epochs": epochs, "batch_size": batch_size, "batches": batches, "learning_rate": learning_rate},
+        **{"patience": patience, "precision": precision, "max_memory": max_memory, "seed": seed},
+        "pretrain": pretrain,
+    }
+    given = {name: value for name, value in values.items() if value is not None}
+    from colde_cli.learning.recipe import DEFAULT_BACKBONE
     from colde_cli.learning.run import Job
 
     job = Job(
         data=tuple(data),
         output=output or Path(),
-        recipe=made,
-        backbone=str(start.path) if start else backbone,
+        recipe=_make_recipe(system.value, given, settings or [], recipe, start, backbone),
+        backbone=str(start.path) if start else backbone or DEFAULT_BACKBONE,
         init=start.path if start else None,
         pairs=pairs,
         validation=_validation(validation),
         device=device,
         resume=resume,
         overwrite=overwrite,
-        checkpoint_every=checkpoint_every,
-        shard_bytes=max_shard_size,
         command=shlex.join(["colde", *sys.argv[1:]]),
         note=card_note,
     )
@@ -442,11 +471,50 @@ def train(
         raise typer.Exit(_run(job, quiet, max_time))
 
 
-def _open_start(init: str | None, backbone_given: bool) -> ModelFolder | None:
+def _make_recipe(
+    system: str,
+    given: dict[str, Any],
+    settings: list[str],
+    base: str | None,
+    start: ModelFolder | None,
+    backbone: str | None,
+) -> Recipe:
+    """Make the recipe of a system from the values that were given.
+
+    Raises:
+        OptionError: an option means nothing to the system, or has a value that the system or the model to continue
+            from does not know.
+    """
+    from colde_cli.learning.recipe import Recipe, parse_settings
+
+    named = {**given, **{name: 1 for name, value in (("recipe", base), ("init", start)) if value}}
+    if backbone is not None:
+        named["backbone"] = backbone
+    if system == SystemName.COLDE:
+        _refuse(named, {"pretrain"}, system)
+        return Recipe.of(
+            given | parse_settings(settings, system, {}), base or "default", start.config if start else None
+        )
+    _refuse(named, set(_COLDE_ONLY), system)
+    from colde_cli.systems.base import system_class, system_recipe, unused_options
+
+    _refuse(named, unused_options(system_class(system)), system)
+    return system_recipe(system, given, settings)
+
+
+def _refuse(named: dict[str, Any], unknown: set[str], system: str) -> None:
+    """Refuse options, by name of the parameter, that mean nothing to a system."""
+    for name in named:
+        if name in unknown:
+            spelt = "--ablation" if name == "ablations" else option_name(name)
+            raise OptionError(f"{spelt} means nothing to --system {system}; leave it out.")
+
+
+def _open_start(init: str | None, backbone: str | None) -> ModelFolder | None:
     """Open the model to continue from, which brings its own backbone."""
     if init is None:
         return None
-    if backbone_given:
+    if backbone is not None:
         raise OptionError("--init brings its own backbone; leave out --backbone.")
     from colde_cli.encoder.layout import open_folder
     from colde_cli.settings import resolve_model
@@ -465,18 +533,17 @@ def _validation(text: str) -> Path | float:
     return share
 
 
-def _prepare(job: Job[Any], path: Path, quiet: bool) -> None:
+def _prepare(job: Job, path: Path, quiet: bool) -> None:
     """Write the data of a job to one file, and say what it holds."""
-    from colde_cli.learning.backbone import load_backbone
-    from colde_cli.learning.run import prepare_data
+    from colde_cli.learning.colde_training import prepare_data
     from colde_cli.views.escaping import visible
 
-    if not isinstance(job.recipe, Recipe):
+    if job.recipe.system != SystemName.COLDE:
         raise OptionError("--prepare writes data for --system colde; the other systems read the texts.")
     validation = job.validation if isinstance(job.validation, Path) else None
     refuse_inputs(path, (*job.data, job.pairs, validation), "--prepare")
     with Display(quiet) as display:
-        task = prepare_data(job, load_backbone(job.backbone), path, display)
+        task = prepare_data(job, path, display)
     if not quiet:
         sys.stdout.write(
             f"{visible(str(path))}: {len(task.data.documents):,} documents, "
@@ -484,20 +551,27 @@ def _prepare(job: Job[Any], path: Path, quiet: bool) -> None:
         )
 
 
-def _run(job: Job[Any], quiet: bool, max_time: float | None) -> int:
-    """Train, show how it goes, and return the exit status."""
-    from colde_cli.learning.loop import Interruption, Stopped
-    from colde_cli.learning.processes import join
+def _training(job: Job) -> type[Training]:
+    if job.recipe.system == SystemName.COLDE:
+        from colde_cli.learning.colde_training import ColdeTraining
 
-    train_model: Callable[..., Outcome]
-    if isinstance(job.recipe, Recipe):
-        from colde_cli.learning.run import train_model
-    else:
-        from colde_cli.learning.towers.run import train_tower as train_model
+        return ColdeTraining
+    from colde_cli.systems.training import SystemTraining
+
+    return SystemTraining
+
+
+def _run(job: Job, quiet: bool, max_time: float | None) -> int:
+    """Train, show how it goes, and return the exit status."""
+    from colde_cli.learning.journal import Interruption
+    from colde_cli.learning.loop import Stopped
+    from colde_cli.learning.processes import join
+    from colde_cli.learning.run import train_model
+
     processes = join(job.device)
     with Display(quiet or not processes.main) as display, Interruption(max_time) as interruption:
         try:
-            outcome = train_model(job, display, interruption.asked, processes)
+            outcome = train_model(_training(job)(job, display, processes), interruption.asked)
         except Stopped:
             display.stopped(job)
             return interruption.status

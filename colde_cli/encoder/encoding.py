@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.cache import Cache
-from colde_cli.encoder.layout import ModelConfig, ModelFolder, TowerConfig, TowerFolder
+from colde_cli.encoder.layout import ModelConfig, ModelFolder, SystemConfig, SystemFolder
 from colde_cli.encoder.runtime import Progress
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import DomainFields, ModelStatistics
@@ -205,17 +205,17 @@ class RuntimeInfo:
     reason: str = ""
 
 
-EncoderConfig = ModelConfig | TowerConfig
+EncoderConfig = ModelConfig | SystemConfig
 
 
 class DocumentEncoder(Protocol):
-    """Encodes documents with one model: `Encoder` for CoLDE, `TowerEncoder` for the other systems."""
+    """Encodes documents with one model: `Encoder` for CoLDE, `SystemEncoder` for the other systems."""
 
     info: RuntimeInfo
     cache: Cache | None
 
     @property
-    def folder(self) -> ModelFolder | TowerFolder:
+    def folder(self) -> ModelFolder | SystemFolder:
         """The model on disk."""
 
     @property

@@ -34,22 +34,22 @@ Graph contracts (H = hidden size, D = size of a document vector, int64 unless sa
 The graphs know no documents. A document is one section (S = 1, partner 0). A pair of documents is two rows that are
 each other's partners, which gives the attention from A to B and back.
 
-The folder of a tower, a siamese network that makes one vector of a text (every system but CoLDE):
+The folder of another system, a network that makes one vector of each text:
 
     NAME/
-      config.json         everything in `TowerConfig`
+      config.json         everything in `SystemConfig`
       tokenizer.json      of a BERT, or one word a token
       onnx/tower.onnx     fp32; one text a call
       model.safetensors   to export from and to train on from, fp32
       README.md           the card
       SHA256SUMS          checksums of all these
 
-Graph contract (R rows of L tokens, D = `TowerConfig.dim`, 0 is padding, a row of zeros is no row):
+Graph contract (R rows of L tokens, D = `SystemConfig.dim`, 0 is padding, a row of zeros is no row):
 
     in   rows [1, R, L] int64   (+ paragraphs [1, R] int64, where the network asks for them)
     out  vectors [1, D] float32, unit length
 
-`TowerConfig.packing` names the way a text becomes rows (see `packing`).
+`SystemConfig.packing` names the way a text becomes rows (see `packing`).
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class ModelConfig:
         threshold: document score at which the verdict flips, fitted on validation pairs; None if not fitted.
         calibration: of the document score; None if not fitted.
         score_weights: of the parts of the document score; None for the cosine of document vectors alone.
-        system: "colde"; the other systems have a `TowerConfig`.
+        system: "colde"; the other systems have a `SystemConfig`.
     """
 
     backbone: dict[str, Any]
@@ -270,15 +270,15 @@ def config_file(path: Path) -> Path:
     return config
 
 
-TOWER_GRAPH = "onnx/tower.onnx"
+SYSTEM_GRAPH = "onnx/tower.onnx"
 
 # Systems read more or less at once; the chunks that are compared have the size of CoLDE's.
 _CHUNK_TOKENS = 512
 
 
 @dataclass(frozen=True, slots=True)
-class TowerConfig:
-    """Everything that defines a tower except its weights.
+class SystemConfig:
+    """Everything that defines a model of another system except its weights.
 
     Attributes:
         system: which network, a name of `colde train --system`.
@@ -320,9 +320,9 @@ class TowerConfig:
 
     @property
     def score_weights(self) -> None:
-        """The score of a tower is the cosine of its vectors."""
+        """The score is the cosine of its vectors."""
 
-    def fitted(self, threshold: float, calibration: Calibration) -> TowerConfig:
+    def fitted(self, threshold: float, calibration: Calibration) -> SystemConfig:
         """The same model with another threshold and calibration."""
         return replace(self, threshold=threshold, calibration=calibration)
 
@@ -332,7 +332,7 @@ class TowerConfig:
         return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
-    def from_json(cls, text: str, source: str) -> TowerConfig:
+    def from_json(cls, text: str, source: str) -> SystemConfig:
         """Parse `config.json`; `source` names it in errors.
 
         Raises:
@@ -341,29 +341,29 @@ class TowerConfig:
         values = parsed(text, source)
         kind = values.get("model_type")
         if not isinstance(kind, str) or kind == "colde" or values.get("system") != kind:
-            raise ModelError(f"{source} describes a model of kind {kind!r}, which is no tower.")
+            raise ModelError(f"{source} describes a model of kind {kind!r}, not one of another system.")
         check_format(values, source)
         return config_of(cls, values, source)
 
 
 @dataclass(frozen=True, slots=True)
-class TowerFolder(AnyFolder):
-    """A tower on disk."""
+class SystemFolder(AnyFolder):
+    """A model of another system on disk."""
 
-    config: TowerConfig
+    config: SystemConfig
 
 
-def open_tower_folder(path: Path) -> TowerFolder:
-    """Open the folder of a tower and check that it is one.
+def open_system_folder(path: Path) -> SystemFolder:
+    """Open the folder of a model of another system and check that it is one.
 
     Raises:
         ModelError: no such folder, no `config.json`, or a model of another kind.
     """
-    return TowerFolder(path, TowerConfig.from_json(*_config_text(path)))
+    return SystemFolder(path, SystemConfig.from_json(*_config_text(path)))
 
 
-def is_tower(path: Path) -> bool:
-    """Whether a folder holds a tower: only towers name a packing.
+def is_other_system(path: Path) -> bool:
+    """Whether a folder holds a model of another system: only these name a packing.
 
     Raises:
         ModelError: no such folder, or no `config.json`.

@@ -8,20 +8,26 @@ from pathlib import Path
 from colde_cli import settings
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoding import DocumentEncoder
-from colde_cli.encoder.layout import ModelFolder, TowerFolder, is_tower, open_folder, open_tower_folder
+from colde_cli.encoder.layout import (
+    ModelFolder,
+    SystemFolder,
+    is_other_system,
+    open_folder,
+    open_system_folder,
+)
 from colde_cli.errors import OptionError, called
 from colde_cli.scoring.adapt import learn_profile
 from colde_cli.scoring.profile import Field, FieldProfile, ModelStatistics
 from colde_cli.scoring.scorable import Scorable
 
 
-def open_model(path: Path) -> ModelFolder | TowerFolder:
+def open_model(path: Path) -> ModelFolder | SystemFolder:
     """Open a model folder of any system.
 
     Raises:
         ModelError: there is no such folder, or it holds no model that this version knows.
     """
-    return open_tower_folder(path) if is_tower(path) else open_folder(path)
+    return open_system_folder(path) if is_other_system(path) else open_folder(path)
 
 
 def open_encoder(
@@ -38,11 +44,11 @@ def open_encoder(
 
     Args:
         device: "auto", "cpu", "cuda" or "cuda:N".
-        precision: "auto", "int8", "fp16" or "fp32"; towers have fp32 only.
+        precision: "auto", "int8", "fp16" or "fp32"; other systems than CoLDE have fp32 only.
         cache: keeps vectors between runs; None keeps none.
         threads: texts encoded at the same time on the CPU; one per usable core if None.
-        parts: False skips the section and chunk vectors of a tower, which saves most of the work. CoLDE needs its
-            chunk vectors in any case.
+        parts: False skips the section and chunk vectors of another system, which saves most of the work. CoLDE needs
+            its chunk vectors in any case.
         ahead: open all of CoLDE now, which False does not where the cache or an index may know all documents.
 
     Raises:
@@ -51,10 +57,10 @@ def open_encoder(
         OptionError: there is no such device or precision.
     """
     folder = settings.resolve_model(model)
-    if is_tower(folder):
-        from colde_cli.encoder.towers.tower_encoder import TowerEncoder
+    if is_other_system(folder):
+        from colde_cli.encoder.system_encoder import SystemEncoder
 
-        return TowerEncoder.load(
+        return SystemEncoder.load(
             folder, device=device, precision=precision, cache=cache, threads=threads, parts=parts
         )
     from colde_cli.encoder.encoder import Encoder

@@ -1,6 +1,6 @@
 """Check `config.json` before anything uses it: a model may come from a stranger.
 
-The kinds of values are those of the dataclasses that hold them (`ModelConfig`, `TowerConfig`, `ScoreWeights` ...). What
+The kinds of values are those of the dataclasses that hold them (`ModelConfig`, `SystemConfig`, `ScoreWeights`). What
 a kind alone does not say stands in two tables below: ranges of numbers, and what several values must be together.
 """
 

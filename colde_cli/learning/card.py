@@ -9,8 +9,8 @@ from colde_cli.encoder.encoding import EncoderConfig
 from colde_cli.evaluation.data import DataFile
 from colde_cli.evaluation.metrics import PairMetrics
 from colde_cli.learning.loop import Outcome
+from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.serving import PartFigures
-from colde_cli.recipes import Recipe, TowerRecipe
 
 _FIGURES = (
     ("ROC-AUC", "auc"),
@@ -50,9 +50,7 @@ class CardFacts:
     parts: Sequence[PartFigures] = ()
 
 
-def write_card(
-    facts: CardFacts, config: EncoderConfig, recipe: Recipe | TowerRecipe, outcome: Outcome
-) -> str:
+def write_card(facts: CardFacts, config: EncoderConfig, recipe: Recipe, outcome: Outcome) -> str:
     """Write the text of `README.md`."""
     parts = [
         "---\nlibrary_name: colde\npipeline_tag: sentence-similarity\ntags: [colde, long-documents]\n---",
@@ -145,7 +143,7 @@ def _value(metrics: PairMetrics, key: str) -> str:
     return f"{getattr(metrics, key):.3f}"
 
 
-def _recipe(recipe: Recipe | TowerRecipe, outcome: Outcome) -> str:
+def _recipe(recipe: Recipe, outcome: Outcome) -> str:
     rows = [f"| {name} | {_shown(value)} |" for name, value in recipe.to_json().items()]
     progress = outcome.progress
     ended = (

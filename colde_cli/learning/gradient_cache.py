@@ -27,7 +27,7 @@ from transformers import BertConfig
 
 from colde_cli.errors import OptionError
 from colde_cli.learning.augmentation import Needed
-from colde_cli.learning.networks.colde import ChunkEncoder
+from colde_cli.learning.colde import ChunkEncoder
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.tokens import ChunkStore
 
@@ -58,21 +58,14 @@ def cached_backward(
     chunk_ids: Tensor | None = None,
     processes: Processes = ALONE,
 ) -> Tensor:
-    """Add the gradient of a batch to the encoder's weights and to those that `loss_of` uses.
+    """Add the gradient.
 
-    Args:
-        encoder: in training or evaluation mode; its device is used.
-        chunks: token ids of n chunks, specials included.
-        loss_of: maps chunk vectors [n, H] float32, in the order of `chunks`, to a scalar. Scale the loss in it
-            (for accumulation or fp16).
-        micro_tokens: tokens, padding included, that go through BERT at once; a longer chunk goes alone.
-        section_ids: int64 [n], only with `chunk_position="input"`.
-        chunk_ids: int64 [n], only with `chunk_position="input"`.
-        processes: share steps 1 and 3; all pass the same `chunks`, and all have the encoder's whole gradient
-            afterwards. The weights that `loss_of` uses get their whole gradient in each process anyway.
+    Of a batch to the encoder's weights and to those that `loss_of` uses, and return the loss, detached.
 
-    Returns:
-        The loss, detached.
+    `loss_of` maps chunk vectors [n, H] float32, in the order of `chunks`, to a scalar. `micro_tokens` tokens, padding
+    included, go through BERT at once; a longer chunk goes alone. `section_ids` and `chunk_ids` [n] are for
+    `chunk_position="input"`. All `processes` pass the same `chunks`, share steps 1 and 3, and have the whole gradient
+    afterwards.
     """
     rows = processes.share([len(chunk) for chunk in chunks])
     batches = list(micro_batches(encoder, chunks, micro_tokens, section_ids, chunk_ids, rows))
@@ -134,13 +127,8 @@ def activation_bytes(
 ) -> int:
     """Return an upper bound of the bytes that a token keeps until its gradient is known.
 
-    The bound holds with stored attention weights; fused attention needs less.
-
-    Args:
-        config: of the backbone.
-        longest: tokens of the longest chunk.
-        layers: number of last layers that are trained; None for all, with the embeddings.
-        width: bytes of a number, 4 for fp32 and 2 for bf16.
+    `longest` is the longest chunk in tokens, `layers` the number of trained layers (None: all, with the embeddings),
+    `width` the bytes of a number.
     """
     # Counted with saved_tensors_hooks on CPU (torch 2.13, dropout 0.1, 64 to 512 tokens, MiniLM-L6 and two layers
     # of BERT-base): a layer keeps 10.0 H + 2.0 F + 3.0 A L floats per token, the embeddings 2.0 H; sdpa without
@@ -187,10 +175,7 @@ def _encode(
 
 
 def _replay(
-    encoder: ChunkEncoder,
-    batches: Sequence[MicroBatch],
-    states: Sequence[list[Tensor]],
-    gradient: Tensor,
+    encoder: ChunkEncoder, batches: Sequence[MicroBatch], states: Sequence[list[Tensor]], gradient: Tensor
 ) -> None:
     with _kept_random_state(_device(encoder)):
         for batch, state in zip(batches, states, strict=True):
@@ -364,12 +349,6 @@ def micro_tokens(
     encoder: ChunkEncoder, memory: int, chunk_tokens: int = _CHUNK, precision: str = "fp32"
 ) -> int:
     """Return how many tokens may go through BERT at once within `memory` bytes, one chunk at least.
-
-    Args:
-        encoder: says which weights are trained.
-        memory: bytes.
-        chunk_tokens: tokens of the longest chunk.
-        precision: "fp32" or "bf16".
 
     Raises:
         OptionError: weights, gradients and optimiser alone take more than `memory` bytes.

@@ -22,25 +22,23 @@ from colde_cli.learning.augmentation import (
     training_views,
     whole_views,
 )
+from colde_cli.learning.colde import Colde
 from colde_cli.learning.gradient_cache import ChunkSource, plan
 from colde_cli.learning.loop import Task
 from colde_cli.learning.losses import (
     CHUNK_TEMPERATURE,
     MEAN_TEMPERATURE,
     ChunkRows,
-    Variant,
     contrast,
     cosine_loss,
-    elongation_loss,
     mean_scores,
     soft_maximum_scores,
     supcon,
 )
-from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.processes import ALONE, Processes
+from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.sampling import FieldSampler, GroupSampler, HardNegatives, require_pairs
 from colde_cli.learning.tokens import ChunkStore
-from colde_cli.recipes import Recipe
 from colde_cli.scoring.fit import USUAL
 
 CENTER_SAMPLE = 512
@@ -69,7 +67,7 @@ class ColdeLearner:
     ) -> None:
         """Learn from `task` with the vectors of `source`.
 
-        `centers` [F, H] are those of the files, as `set_center` returns them; without, the head's is used for all.
+        `centers` [F, H] are those of the files, the head's if None.
         """
         self.network: Colde = network.to(device)
         self.source = source
@@ -81,7 +79,6 @@ class ColdeLearner:
             recipe.sections_used,
             recipe.window,
             network.config.max_chunks,
-            recipe.elongation,
             recipe.window_start,
             recipe.windows,
         )
@@ -132,14 +129,13 @@ class ColdeLearner:
             numbers = np.concatenate([numbers, others])
             self._memory.keep(batch.documents, shown, batch.step)
         related = torch.from_numpy(self.task.positives.mask(numbers)[: len(batch.documents)]).to(self.device)
-        variant: Variant = "sincere" if self.recipe.loss_used == "sincere" else "supcon"
         losses = []
         if self.recipe.chunk_loss:
             scores = soft_maximum_scores(rows, columns, USUAL.sharpness)
-            losses.append(self.recipe.chunk_loss * contrast(scores, related, CHUNK_TEMPERATURE, variant))
+            losses.append(self.recipe.chunk_loss * contrast(scores, related, CHUNK_TEMPERATURE))
         if self.recipe.mean_loss:
             scores = mean_scores(rows, columns)
-            losses.append(self.recipe.mean_loss * contrast(scores, related, MEAN_TEMPERATURE, variant))
+            losses.append(self.recipe.mean_loss * contrast(scores, related, MEAN_TEMPERATURE))
         return torch.stack(losses).sum()
 
     def _centred(self, rows: ChunkRows, documents: NDArray[np.int64]) -> ChunkRows:
@@ -153,9 +149,8 @@ class ColdeLearner:
     def _chunk_rows(self, vectors: Tensor, needed: Needed, views: Views) -> ChunkRows:
         """Return the chunks of the documents of a batch, each once, whatever its rows repeat."""
         rows = [needed.places[row, :length] for row, length in enumerate(views.lengths)]
-        shown = len(views) - views.elongated
         documents = [
-            np.unique(np.concatenate([rows[row] for row in range(shown) if views.owners[row] == owner]))
+            np.unique(np.concatenate([rows[row] for row in range(len(views)) if views.owners[row] == owner]))
             for owner in range(int(views.owners.max()) + 1)
         ]
         lengths = [self.task.texts.lengths_of(needed.chunks[places]) - 2 for places in documents]
@@ -169,18 +164,9 @@ class ColdeLearner:
         rows = self._head(vectors, needed, views)
         owners = torch.from_numpy(views.owners).to(self.device)
         related = positives[owners][:, owners]
-        if self.recipe.elongation != "loss":
-            return self._contrast(rows, related)
-        count = len(views) - views.elongated
-        related = related[:count, :count]
-        apart = elongation_loss(rows[:count], rows[count:], related)
-        return self._contrast(rows[:count], related) + self.recipe.elongation_weight * apart
-
-    def _contrast(self, rows: Tensor, related: Tensor) -> Tensor:
-        loss = self.recipe.loss_used
-        if loss == "cosine":
+        if "no-cl" in self.recipe.ablations:
             return cosine_loss(rows, related)
-        return supcon(rows, related, self.recipe.temperature, loss)
+        return supcon(rows, related, self.recipe.temperature)
 
     def _head(self, vectors: Tensor, needed: Needed, views: Views) -> Tensor:
         """Run the head: chunk vectors [n, H] to the vectors of all rows [R, D]."""
@@ -262,14 +248,9 @@ def _sampler(task: ColdeTask, recipe: Recipe, hard: HardNegatives | None) -> Fie
 def set_center(model: Colde, source: ChunkSource, task: ColdeTask, sample: int | None, seed: int) -> Tensor:
     """Set the head's centre to the mean chunk vector of the training documents, each read whole.
 
-    Chunk scores are cosines of centred vectors: all texts share one large direction, which says nothing about them.
+    Of a `sample` of chunks.
 
-    Args:
-        model: the model whose head is set.
-        source: gives the chunk vectors of the encoder as it is now.
-        task: names the training documents.
-        sample: number of chunks to take the mean of; None takes all.
-        seed: of the sample, which is always the same.
+    Chunk scores are cosines of centred vectors: all texts share one large direction, which says nothing about them.
 
     Returns:
         The mean of each file's chunks, [F, H]; the head's centre for files without any.
@@ -306,13 +287,9 @@ class ChunkMemory:
     """
 
     def __init__(self, files: NDArray[np.int64], most: int, hidden: int, batches: int) -> None:
-        """Keep up to `most` vectors a document, and recall those of the last `batches` batches.
+        """Keep up to `most` vectors of size `hidden` a document, and recall those of the last `batches` batches.
 
-        Args:
-            files: int64 [N], the file of each document.
-            most: the most chunks of a document that are shown.
-            hidden: size of a chunk vector.
-            batches: how old a vector may be.
+        `files` int64 [N] is the file of each document.
         """
         self._files, self._batches = files, batches
         self.vectors = torch.zeros(len(files), most, hidden, dtype=torch.float16)

@@ -1,42 +1,34 @@
 """The training loop of every system: batches, a step for each, validation after each epoch, the best weights kept.
 
 `train` reads from top to bottom. A system brings a `Learner`: its network, its batches, the gradient of a batch, and
-the scores of the validation pairs. CoLDE's is `learner.ColdeLearner`, that of the others `towers.run.TowerLearner`.
-
-A `Journal` writes the log of a run, an `Interruption` ends it between two batches.
+the scores of the validation pairs. CoLDE's is `learner.ColdeLearner`, that of the others
+`systems.training.SystemLearner`.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import json
-import signal
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from colde_cli.errors import ModelError, OptionError
 from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
-from colde_cli.learning import checkpoint
-from colde_cli.learning.checkpoint import Checkpoint, Progress
+from colde_cli.files import atomic_file
 from colde_cli.learning.processes import Processes
-from colde_cli.learning.sampling import Positives
-from colde_cli.learning.splits import Split
-from colde_cli.recipes import Recipe, TowerRecipe
+from colde_cli.learning.recipe import Recipe
+from colde_cli.learning.sampling import Positives, Split
 
 _CLIP = 1.0
 _WARM_UP = 0.1
 
 Texts = TypeVar("Texts")
-_BACKBONE = "encoder."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +48,118 @@ class Task(Generic[Texts]):
     split: Split
     files: NDArray[np.int64]
     run: str
+
+
+_FILE = "checkpoint.pt"
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run has come.
+
+    Attributes:
+        epoch: epochs done.
+        batch: batches done of the current epoch.
+        step: batches done in all.
+        loss: sum of the losses of this epoch's batches.
+        best_epoch: the epoch that was validated best; 0 is the untrained model.
+        best_step: batches done by then, which is the number of updates of the weights that are kept.
+        best_auc: its ROC-AUC; -1 before the first validation.
+        stale: epochs since the best one.
+    """
+
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    loss: float = 0.0
+    best_epoch: int = 0
+    best_step: int = 0
+    best_auc: float = -1.0
+    stale: int = 0
+
+    def add_batch(self, loss: float) -> None:
+        """Count a batch."""
+        self.batch += 1
+        self.step += 1
+        self.loss += loss
+
+    def end_epoch(self, batches: int) -> float:
+        """Count an epoch of `batches` batches, and return their mean loss."""
+        mean = self.loss / batches
+        self.epoch, self.batch, self.loss = self.epoch + 1, 0, 0.0
+        return mean
+
+    def validated(self, auc: float) -> bool:
+        """Note how the epochs so far were validated, and return whether that is the best result."""
+        self.stale += 1
+        best = auc > self.best_auc
+        if best:
+            self.best_auc, self.best_epoch, self.best_step, self.stale = auc, self.epoch, self.step, 0
+        return best
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checkpoint:
+    """A run as it stood after a batch, on disk: it goes on from there exactly.
+
+    Attributes:
+        run: hash of recipe, data and backbone; no other run goes on from this checkpoint.
+        untrained: validation figures before the first step, the baseline.
+        weights: all that training changes, by name.
+        best: the same at the best epoch.
+        optimiser: state of AdamW.
+        scheduler: state of the learning rate.
+        random: states of PyTorch's generators, the CPU's and each GPU's; those of NumPy follow from seed and step.
+        averages: of the weights, where they are averaged.
+        memory: what the system remembers of earlier batches.
+    """
+
+    run: str
+    progress: Progress
+    untrained: dict[str, Any]
+    weights: dict[str, Tensor]
+    best: dict[str, Tensor]
+    optimiser: dict[str, Any]
+    scheduler: dict[str, Any]
+    random: list[Tensor] = field(default_factory=list)
+    averages: dict[str, Tensor] = field(default_factory=dict)
+    memory: dict[str, Tensor] = field(default_factory=dict)
+
+    def save(self, folder: Path) -> None:
+        """Write the checkpoint into the folder of its run; a write that fails leaves the last one whole."""
+        folder.mkdir(parents=True, exist_ok=True)
+        values = {item.name: getattr(self, item.name) for item in fields(Checkpoint)}
+        with atomic_file(folder / _FILE) as staged:
+            torch.save({**values, "progress": asdict(self.progress)}, staged)
+
+    @classmethod
+    def load(cls, folder: Path, run: str) -> Checkpoint:
+        """Read the checkpoint in `folder`.
+
+        Raises:
+            OptionError: there is none, or it belongs to another recipe, other data or another backbone.
+            ModelError: it is damaged.
+        """
+        path = folder / _FILE
+        if not path.is_file():
+            raise OptionError(f"There is nothing to resume in {folder}; train without --resume.")
+        try:
+            # Tensors and plain values only: a checkpoint cannot run code.
+            values = torch.load(path, map_location="cpu", weights_only=True)
+            checkpoint = cls(**{**values, "progress": Progress(**values["progress"])})
+        except (OSError, RuntimeError, ValueError, TypeError, KeyError, EOFError) as error:
+            raise ModelError(f"{path} is damaged; delete it and train from the start.") from error
+        if checkpoint.run != run:
+            raise OptionError(
+                f"The run in {folder} had other options, data or another backbone; repeat them with --resume, "
+                "or start anew with --overwrite."
+            )
+        return checkpoint
+
+    @staticmethod
+    def file(folder: Path) -> Path:
+        """The file of the run in `folder`."""
+        return folder / _FILE
 
 
 class Learner(Protocol):
@@ -130,12 +234,11 @@ class Outcome:
 
 def train(
     learner: Learner,
-    recipe: Recipe | TowerRecipe,
+    recipe: Recipe,
     observers: Sequence[Observer],
     folder: Path | None,
     *,
     resume: Checkpoint | None = None,
-    every: int = 0,
     stop: Callable[[], bool] = lambda: False,
     keep_untrained: bool = True,
 ) -> Outcome:
@@ -146,11 +249,10 @@ def train(
 
     Args:
         learner: the network and its data.
-        recipe: epochs, patience, learning rate and weight decay are read here.
+        recipe: epochs, patience, average, learning rate and weight decay are read here.
         observers: hear how it goes.
-        folder: of the checkpoints; None writes none.
+        folder: of the checkpoints, one after every epoch; None writes none.
         resume: the checkpoint to go on from.
-        every: steps between checkpoints; one is written after every epoch in any case.
         stop: asked before every step; if it returns True, the run is saved and ends.
         keep_untrained: keep the untrained weights if no epoch is better.
 
@@ -158,11 +260,8 @@ def train(
         Stopped: `stop` returned True; the run is saved.
     """
     steps = sum(len(learner.batches(epoch)) for epoch in range(recipe.epochs))
-    kept = KeptWeights(learner.network)
-    if isinstance(recipe, Recipe):
-        kept = KeptWeights(learner.network, recipe.average, recipe.keep_pretrained)
     optimiser = Optimiser(learner.network, steps, recipe.learning_rate, recipe.weight_decay)
-    run = _Run(learner, optimiser, kept, folder)
+    run = _Run(learner, optimiser, Averages(learner.network, recipe.average), folder)
     if resume is None:
         run.measure_untrained(keep_untrained)
     else:
@@ -183,13 +282,11 @@ def train(
             loss = learner.backward(batches[progress.batch], progress.step)
             figures = run.optimiser.step()
             progress.add_batch(loss)
-            run.kept.follow(progress.step)
+            run.averages.follow(progress.step)
             for observer in observers:
                 observer.stepped({"step": progress.step, "epoch": progress.epoch, "loss": loss, **figures})
-            if every and progress.step % every == 0:
-                run.save()
         mean_loss = progress.end_epoch(len(batches))
-        with run.kept.in_place():
+        with run.averages.in_place():
             learner.end_epoch()
             metrics = validation_metrics(learner.task, learner.scores())
             run.keep_if_best(metrics)
@@ -209,9 +306,9 @@ class _Run:
     untrained: PairMetrics
 
     def __init__(
-        self, learner: Learner, optimiser: Optimiser, kept: KeptWeights, folder: Path | None
+        self, learner: Learner, optimiser: Optimiser, averages: Averages, folder: Path | None
     ) -> None:
-        self.learner, self.optimiser, self.kept, self.folder = learner, optimiser, kept, folder
+        self.learner, self.optimiser, self.averages, self.folder = learner, optimiser, averages, folder
         self.progress = Progress()
         self.best = self.weights()
 
@@ -248,23 +345,29 @@ class _Run:
             best=self.best,
             optimiser=self.optimiser.adamw.state_dict(),
             scheduler=self.optimiser.schedule.state_dict(),
-            random=checkpoint.random_states(),
-            averages=_copies(self.kept.averages),
+            random=[
+                torch.get_rng_state(),
+                *(torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []),
+            ],
+            averages=_copies(self.averages.values),
             memory=_copies(self.learner.memory()),
         )
-        checkpoint.save(saved, self.folder)
+        saved.save(self.folder)
 
+    @torch.no_grad()
     def restore(self, saved: Checkpoint) -> None:
         """Go on where a checkpoint was written."""
         self.progress, self.best = saved.progress, saved.best
         self.untrained = PairMetrics(**saved.untrained)
         self.set_weights(saved.weights)
-        self.kept.restore(saved.averages)
-        for name, tensor in self.learner.memory().items():
-            tensor.copy_(saved.memory[name])
+        for own, others in ((self.averages.values, saved.averages), (self.learner.memory(), saved.memory)):
+            for name, tensor in own.items():
+                tensor.copy_(others[name])
         self.optimiser.adamw.load_state_dict(saved.optimiser)
         self.optimiser.schedule.load_state_dict(saved.scheduler)
-        checkpoint.set_random_states(saved.random)
+        torch.set_rng_state(saved.random[0])
+        if torch.cuda.is_available() and len(saved.random) > 1:
+            torch.cuda.set_rng_state_all(saved.random[1:])
 
 
 def _copies(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -291,11 +394,7 @@ class Optimiser:
         self.schedule = torch.optim.lr_scheduler.LambdaLR(self.adamw, rate_factor(steps))
 
     def step(self) -> dict[str, float]:
-        """Clip the gradients to norm 1, update the weights and clear the gradients.
-
-        Returns:
-            The learning rate of this step, and the norm of the gradient before clipping.
-        """
+        """Clip the gradients to norm 1, update the weights, and return learning rate and norm before clipping."""
         norm = nn.utils.clip_grad_norm_(self.weights, _CLIP)
         rate = float(self.schedule.get_last_lr()[0])
         self.adamw.step()
@@ -345,166 +444,37 @@ def rate_factor(steps: int) -> Callable[[int], float]:
     return factor
 
 
-METRICS = "metrics.jsonl"
+class Averages:
+    """Exponential moving averages of the weights that a run trains (Polyak & Juditsky 1992).
 
-
-class Journal:
-    """Writes a line of JSON for every batch and for every validation; `event` says which it is."""
-
-    def __init__(self, folder: Path) -> None:
-        """Write into `folder`."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self._path = folder / METRICS
-        self._step = 0
-        self._board = _board(folder / "tensorboard")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._board is not None:
-            self._board.close()
-
-    def started(self, steps: int, done: int) -> None:
-        """Delete what was written after the step from which a run is resumed: it will be done again."""
-        self._step = done
-        kept = [line for line in self._lines() if done and json.loads(line)["step"] <= done]
-        self._path.write_text("".join(kept), encoding="utf-8")
-
-    def stepped(self, values: dict[str, float]) -> None:
-        """Write a line for a batch."""
-        self._step = int(values["step"])
-        self._write("step", values)
-
-    def validated(self, values: dict[str, float]) -> None:
-        """Write a line for a validation."""
-        self._write("validation", {"step": self._step, **values})
-
-    def _lines(self) -> list[str]:
-        if not self._path.is_file():
-            return []
-        # A run that was killed may leave half a line.
-        lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
-        return [line for line in lines if line.endswith("}\n")]
-
-    def _write(self, event: str, values: dict[str, float]) -> None:
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"event": event, **values}) + "\n")
-        if self._board is not None:
-            for name in sorted(values.keys() - {"step", "epoch", "pairs", "positives"}):
-                self._board.add_scalar(f"{event}/{name}", values[name], self._step)
-
-
-def _board(folder: Path) -> Any:  # noqa: ANN401 (a class of an optional package)
-    if importlib.util.find_spec("tensorboard") is None:
-        return None
-    from torch.utils.tensorboard import SummaryWriter
-
-    return SummaryWriter(str(folder))
-
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-TIME_UP = 124
-"""Exit status of a run whose time was up; `timeout` has the same."""
-
-
-class Interruption:
-    """Within its context the first signal is noted, and a second one interrupts at once.
-
-    Before the training loop first asks, there is nothing to save, and signals act as usual.
+    ā ← d ā + (1 - d) w after every step, where d is at most `decay` and smaller in the first steps, so that the start
+    is soon forgotten.
     """
 
-    def __init__(self, seconds: float | None = None) -> None:
-        """Limit the time of the run from now on, in seconds; None sets no limit."""
-        self._deadline = None if seconds is None else time.monotonic() + seconds
-        self._received: int | None = None
-        self._armed = False
-        self._before: dict[int, object] = {}
-
-    @property
-    def status(self) -> int:
-        """Exit status of the process that was stopped: 130 or 143 by a signal, 124 by the time."""
-        return TIME_UP if self._received is None else 128 + self._received
-
-    def asked(self) -> bool:
-        """Return whether a signal was received or the time is up.
-
-        The loop asks before every batch. The time counts from its second question on: however long the data takes
-        to read, a run goes on by one batch at least.
-        """
-        late = self._armed and self._deadline is not None and time.monotonic() >= self._deadline
-        self._armed = True
-        return late or self._received is not None
-
-    def __enter__(self) -> Self:
-        self._before = {number: signal.signal(number, self._note) for number in _SIGNALS}
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self._received is not None or not self._armed:
-            raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
-        self._received = number
-
-
-class KeptWeights:
-    """Follows the weights that a run trains.
-
-    - Averaging (Polyak & Juditsky 1992, as an exponential moving average): ā ← d ā + (1 - d) w after every step, where
-      d is at most `decay` and smaller in the first steps, so that the start is soon forgotten.
-    - Interpolation (WiSE-FT, Wortsman et al. 2022, eq. 1): (1 - α) ā + α w₀ for the backbone, whose weights before
-      training are w₀. It keeps more of what the backbone knew about texts unlike the training data.
-    """
-
-    def __init__(self, network: nn.Module, decay: float = 0.0, pretrained: float = 0.0) -> None:
-        """Follow the weights of `network` from where they are now; 0 and 0 keep them as they are.
-
-        Args:
-            network: its weights that require gradients are followed; those before training are these.
-            decay: d; 0 for no average.
-            pretrained: α; 0 for no interpolation.
-        """
-        self._weights = {name: weight for name, weight in network.named_parameters() if weight.requires_grad}
-        self._decay, self._pretrained = decay, pretrained
-        backbone = [name for name in self._weights if name.startswith(_BACKBONE)] if pretrained else []
-        self._before = {name: self._weights[name].detach().clone() for name in backbone}
-        followed = self._weights if decay else {}
-        self.averages = {name: weight.detach().clone() for name, weight in followed.items()}
+    def __init__(self, network: nn.Module, decay: float = 0.0) -> None:
+        """Follow the trained weights of `network` from where they are now; a decay of 0 follows none."""
+        self._decay = decay
+        self._weights = {
+            name: weight for name, weight in network.named_parameters() if weight.requires_grad and decay
+        }
+        self.values = {name: weight.detach().clone() for name, weight in self._weights.items()}
 
     @torch.no_grad()
     def follow(self, step: int) -> None:
         """Take the weights after step number `step`, counted from 1, into the averages."""
         decay = min(self._decay, step / (step + 9))
-        for name, average in self.averages.items():
+        for name, average in self.values.items():
             average.lerp_(self._weights[name], 1 - decay)
-
-    @torch.no_grad()
-    def restore(self, averages: dict[str, Tensor]) -> None:
-        """Take the averages of a checkpoint."""
-        for name, average in self.averages.items():
-            average.copy_(averages[name])
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """Give the network the weights to be kept, for as long as the context lasts."""
-        changed = self._before.keys() | self.averages.keys()
-        trained = {name: self._weights[name].detach().clone() for name in changed}
-        self._set({name: self._kept(name) for name in changed})
+        """Give the network the averages, for as long as the context lasts."""
+        trained = {name: weight.detach().clone() for name, weight in self._weights.items()}
+        self._set(self.values)
         yield
         self._set(trained)
 
-    def _kept(self, name: str) -> Tensor:
-        weight = self.averages.get(name, self._weights[name]).detach()
-        return weight.lerp(self._before[name], self._pretrained) if name in self._before else weight
-
     @torch.no_grad()
-    def _set(self, weights: dict[str, Tensor]) -> None:
+    def _set(self, weights: Mapping[str, Tensor]) -> None:
         for name, weight in weights.items():
             self._weights[name].copy_(weight)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -30,12 +30,8 @@ def cosine_loss(vectors: Tensor, positives: Tensor) -> Tensor:
     A batch holds far more negative than positive pairs; the two means weigh the same, as they do in the
     paper's balanced sets of pairs.
 
-    Args:
-        vectors: [R, D], unit length.
-        positives: bool [R, R], symmetric; the diagonal is ignored.
-
-    Returns:
-        A scalar in [0, 1.5]; a kind of pair that the batch lacks adds 0.
+    Unit vectors [R, D] and positives bool [R, R], symmetric, whose diagonal is ignored, to a scalar in [0, 1.5]; a kind
+    of pair that the batch lacks adds 0.
     """
     scores = cosines(vectors, vectors)
     attracted = positives & ~itself(vectors)
@@ -45,51 +41,33 @@ def cosine_loss(vectors: Tensor, positives: Tensor) -> Tensor:
     return (attraction + repulsion) / 2
 
 
-Variant = Literal["supcon", "sincere"]
+def supcon(vectors: Tensor, positives: Tensor, temperature: float) -> Tensor:
+    """`contrast` of the cosines of unit vectors [R, D]."""
+    return contrast(cosines(vectors, vectors), positives, temperature)
 
 
-def supcon(vectors: Tensor, positives: Tensor, temperature: float, variant: Variant = "supcon") -> Tensor:
-    """Mean loss of the anchors that have a positive, among unit vectors [R, D]; 0 if none has.
-
-    The paper prints the sum. The mean has the same minimum and a learning rate that does not depend on the
-    size of the batch.
-    """
-    return contrast(cosines(vectors, vectors), positives, temperature, variant)
-
-
-def supcon_of_scores(
-    scores: Tensor, positives: Tensor, temperature: float, variant: Variant = "supcon"
-) -> tuple[Tensor, Tensor]:
-    """The loss of every anchor that has a positive.
+def contrast(scores: Tensor, positives: Tensor, temperature: float) -> Tensor:
+    """SupCon on scores of pairs: the mean over the anchors that have a positive; 0 if none has.
 
     L_i = -1/|P(i)| Σ_{j in P(i)} log( exp(s_ij/τ) / Σ_{k != i} exp(s_ik/τ) )
 
-    CoLDE's text says that the denominator sums negatives; its equation sums all k != i, which is followed here.
-    "sincere" (SINCERE, Feeney & Hughes 2023) keeps only j itself and the negatives in it, so that positives do not
-    push one another away. Neither is scaled by a base temperature.
+    CoLDE's text says that the denominator sums negatives; its equation sums all k != i, which is followed here. It is
+    not scaled by a base temperature. The paper prints the sum over anchors; the mean has the same minimum and a
+    learning rate that does not depend on the size of the batch.
 
     Args:
         scores: s, [R, C], such as the cosines of R vectors. Columns past the first R belong to others than the
             anchors: to a memory bank.
         positives: bool [R, C], symmetric in the first R columns; their diagonal is ignored.
         temperature: τ; 0.5 in the paper.
-        variant: of the denominator.
-
-    Returns:
-        Losses [R] (0 where an anchor has no positive) and the mask bool [R] of anchors that have one.
     """
     own = torch.eye(*scores.shape, dtype=torch.bool, device=scores.device)
     positives = positives & ~own
     scores = scores / temperature
-    lowest = torch.finfo(scores.dtype).min
-    if variant == "sincere":
-        negatives = scores.masked_fill(positives | own, lowest).logsumexp(1, keepdim=True)
-        normaliser = torch.logaddexp(scores, negatives)
-    else:
-        normaliser = scores.masked_fill(own, lowest).logsumexp(1, keepdim=True)
+    normaliser = scores.masked_fill(own, torch.finfo(scores.dtype).min).logsumexp(1, keepdim=True)
     counts = positives.sum(1)
     losses = (normaliser - scores).masked_fill(~positives, 0.0).sum(1) / counts.clamp(min=1)
-    return losses, counts > 0
+    return losses.sum() / (counts > 0).sum().clamp(min=1)
 
 
 CHUNK_TEMPERATURE = 0.05
@@ -128,13 +106,7 @@ def soft_maximum_scores(rows: ChunkRows, columns: ChunkRows, sharpness: float) -
 
     score(a, b) = (t log Σ_i s_i exp(max_j cos(a_i, b_j) / t) + the same from b to a) / 2
 
-    Args:
-        rows: B documents a.
-        columns: M documents b.
-        sharpness: t.
-
-    Returns:
-        [B, M], in [-1, 1] but for rounding.
+    B documents a and M documents b to [B, M], in [-1, 1] but for rounding; `sharpness` is t.
     """
     left, right = (functional.normalize(side.vectors, dim=-1).flatten(0, 1) for side in (rows, columns))
     table = cosines(left, right).view(*rows.shares.shape, *columns.shares.shape)
@@ -151,68 +123,16 @@ def _soft_maximum(values: Tensor, shares: Tensor, sharpness: float, dimension: i
 
 def mean_scores(rows: ChunkRows, columns: ChunkRows) -> Tensor:
     """The cosines of the mean chunk vectors of documents with those of others, [B, M]; all chunks weigh the same."""
-    return cosines(*(_unit_means(side) for side in (rows, columns)))
-
-
-def _unit_means(rows: ChunkRows) -> Tensor:
-    return functional.normalize((rows.vectors * (rows.shares > 0)[:, :, None]).sum(1), dim=-1)
-
-
-def contrast(scores: Tensor, positives: Tensor, temperature: float, variant: Variant = "supcon") -> Tensor:
-    """SupCon on scores of pairs: the mean over anchors with a positive; 0 if none has.
-
-    Args:
-        scores: [R, C], of R anchors with themselves and with C - R others.
-        positives: bool [R, C]; the diagonal is ignored.
-        temperature: τ.
-        variant: of the denominator.
-    """
-    losses, valid = supcon_of_scores(scores, positives, temperature, variant)
-    return losses.sum() / valid.sum().clamp(min=1)
+    sums = [(side.vectors * (side.shares > 0)[:, :, None]).sum(1) for side in (rows, columns)]
+    return cosines(*(functional.normalize(side, dim=-1) for side in sums))
 
 
 TEMPERATURE = 0.05
 
 
 def info_nce(anchors: Tensor, positives: Tensor, temperature: float = TEMPERATURE) -> Tensor:
-    """-1/N Σ_i log( exp(a_i·p_i/τ) / Σ_j exp(a_i·p_j/τ) ).
-
-    Args:
-        anchors: a [N, D], unit length.
-        positives: p [N, D], unit length, row by row of the same documents.
-        temperature: τ.
-
-    Returns:
-        A scalar, at least 0.
-    """
+    """-1/N Σ_i log( exp(a_i·p_i/τ) / Σ_j exp(a_i·p_j/τ) ) of unit vectors [N, D], row by row of the same documents."""
     scores = cosines(anchors, positives) / temperature
-    return -scores.log_softmax(1).diagonal().mean()
-
-
-ELONGATION_TEMPERATURE = 0.05
-
-
-def elongation_loss(
-    vectors: Tensor, tiled: Tensor, positives: Tensor, temperature: float = ELONGATION_TEMPERATURE
-) -> Tensor:
-    """L_len: InfoNCE between sections and their repetitions (LA(SER)³).
-
-    -1/R Σ_i log( exp(z_i·z̃_i/τ) / Σ_{j = i or unrelated} exp(z_i·z̃_j/τ) )
-
-    Documents with the same label are dropped from the denominator: SupCon draws them together, and this
-    loss must not push them apart.
-
-    Args:
-        vectors: z [R, D], unit length.
-        tiled: z̃ [R, D], unit length, row by row of the same sections.
-        positives: bool [R, R], True for rows of one document or of related ones; the diagonal is ignored.
-        temperature: τ_len.
-
-    Returns:
-        A scalar, at least 0.
-    """
-    scores = cosines(vectors, tiled) / temperature
-    scores = scores.masked_fill(positives & ~itself(vectors), torch.finfo(scores.dtype).min)
     return -scores.log_softmax(1).diagonal().mean()
 
 
@@ -222,23 +142,19 @@ _LARGEST_SCALE = 1000.0
 
 
 class PairLoss(nn.Module):
-    """BCE(σ(α cos(s, t) + β), y), the mean over pairs; α = 6 and β = 0 unless `start_at` or training changes them.
+    """BCE(σ(α cos(s, t) + β), y), the mean over pairs; α = 6 and β = 0 until `start_at` or training changes them.
 
     What is learnt is a gain g and a shift h of the logits: α = g·α₀ and β = g·β₀ + h. They begin at 1 and 0 whatever α₀
-    and β₀ are, so that one learning rate fits cosines of any spread.
-
-    Attributes:
-        learning_rate: of gain and shift; read by `loop.parameter_groups`.
+    and β₀ are, so that one learning rate, read by `loop.parameter_groups`, fits cosines of any spread.
     """
 
     start: Tensor
+    learning_rate = 0.01
 
-    def __init__(self, learnt: bool = True, learning_rate: float = 0.01) -> None:
-        """Learn gain and shift, or keep α = 6 and β = 0, as SMITH and MatchBERT do."""
+    def __init__(self) -> None:
         super().__init__()
-        self.learning_rate = learning_rate
-        self.gain = nn.Parameter(torch.tensor(1.0), requires_grad=learnt)
-        self.shift = nn.Parameter(torch.tensor(0.0), requires_grad=learnt)
+        self.gain = nn.Parameter(torch.tensor(1.0))
+        self.shift = nn.Parameter(torch.tensor(0.0))
         self.register_buffer("start", torch.tensor([ALPHA, 0.0]))
 
     @property
@@ -262,16 +178,7 @@ class PairLoss(nn.Module):
         self.start.copy_(torch.tensor([scale, -scale * float(scores.mean())]))
 
     def forward(self, left: Tensor, right: Tensor, related: Tensor) -> Tensor:
-        """Compute the loss of B pairs.
-
-        Args:
-            left: [B, D], vectors of the first documents.
-            right: [B, D], of the second.
-            related: [B], 1 for pairs that belong together and 0 for others.
-
-        Returns:
-            A scalar.
-        """
+        """The loss of B pairs of vectors [B, D]; `related` [B] is 1 for those that belong together and 0 for others."""
         cosines = functional.cosine_similarity(left.float(), right.float(), dim=-1)
         return functional.binary_cross_entropy_with_logits(self.alpha * cosines + self.beta, related.float())
 
@@ -279,12 +186,7 @@ class PairLoss(nn.Module):
 def block_means(losses: Tensor, blocks: Tensor) -> Tensor:
     """L_wp: the mean over blocks of the mean over each block's hidden words (SMITH).
 
-    Args:
-        losses: [N], cross-entropy of every hidden word.
-        blocks: int64 [N], the block of each word; blocks without a hidden word do not count.
-
-    Returns:
-        A scalar, 0 if there is no word.
+    `losses` [N] are the cross-entropies of the hidden words, `blocks` int64 [N] the block of each; 0 without words.
     """
     counts = blocks.bincount()
     return (losses / counts[blocks]).sum() / (counts > 0).sum().clamp(min=1)
@@ -293,12 +195,8 @@ def block_means(losses: Tensor, blocks: Tensor) -> Tensor:
 def masked_block_loss(predictions: Tensor, blocks: Tensor) -> Tensor:
     """L_sp = -1/B Σ_i log( exp(ŝ_i·h_i) / Σ_j exp(ŝ_i·h_j) ), j over the hidden blocks of the batch (SMITH).
 
-    Args:
-        predictions: Ŝ [B, H], the document Transformer's output where a block is hidden.
-        blocks: h [B, H], the vectors that are hidden, in the same order.
-
-    Returns:
-        A scalar, at least 0; 0 if nothing is hidden.
+    `predictions` Ŝ [B, H] are the document Transformer's output where a block is hidden, `blocks` h [B, H] the vectors
+    that are hidden; 0 if nothing is.
     """
     with torch.autocast(predictions.device.type, enabled=False):
         logits = predictions.float() @ blocks.float().T

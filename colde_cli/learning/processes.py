@@ -125,10 +125,7 @@ ALONE = Processes()
 
 
 def join(device: str) -> Processes:
-    """Return the processes that were started together with this one, or `ALONE`.
-
-    Args:
-        device: the value of --device; each process takes a GPU of its own.
+    """Return the processes that were started together with this one, or `ALONE`; each takes a GPU of its own.
 
     Raises:
         OptionError: a single GPU was named for several processes.

@@ -14,19 +14,12 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import CONFIG, DOMAINS, FIELDS, LEXICON, TOKENIZER, ModelConfig, open_folder
 from colde_cli.evaluation.metrics import PairMetrics, pair_metrics, weighted_auc
-from colde_cli.learning.splits import TaskData
+from colde_cli.learning.sampling import TaskData
 from colde_cli.learning.tokens import ChunkStore, word_continuations
 from colde_cli.scoring.adapt import learn_profile
 from colde_cli.scoring.config import PARTS
 from colde_cli.scoring.domains import Domains
-from colde_cli.scoring.fit import (
-    USUAL,
-    FitPairs,
-    PartTables,
-    fit_score_weights,
-    fit_verdict,
-    part_table,
-)
+from colde_cli.scoring.fit import USUAL, FitPairs, PartTables, fit_score_weights, fit_verdict, part_table
 from colde_cli.scoring.lexicon import Lexicon
 from colde_cli.scoring.profile import DomainFields, Field, ModelStatistics, within
 from colde_cli.scoring.score import document_scores, score_parts, score_without, verdict
@@ -40,17 +33,10 @@ _DOMAIN_SAMPLE = 800
 
 @dataclass(frozen=True, slots=True)
 class PartFigures:
-    """What a part of the score does for the validation pairs of a file.
+    """What a part of the score does for the validation pairs of a file: its mean share, and ROC-AUCs.
 
-    Attributes:
-        within_field: whether the statistics are those of the file's documents, as `colde rank` scores; else they are
-            those of the model, as `colde diff` does.
-        file: its name, without suffix.
-        part: one of `PARTS`.
-        share: mean weight.
-        alone: ROC-AUC of the part alone.
-        whole: ROC-AUC of the score.
-        without: ROC-AUC of the score without the part.
+    Within the field the statistics are those of the file's documents, as `colde rank` scores; else they are those of
+    the model, as `colde diff` does.
     """
 
     within_field: bool
@@ -79,12 +65,7 @@ class Served:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ValidationPairs:
-    """The validation pairs, encoded.
-
-    Attributes:
-        judged: labels, numbers of documents, training files.
-        encodings: by number of document.
-    """
+    """The validation pairs: labels, numbers of documents and files; and encodings by number of document."""
 
     judged: FitPairs
     encodings: dict[int, Encoding]
@@ -106,16 +87,10 @@ class _ValidationPairs:
 
 
 def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool, device: str) -> Served:
-    """Fit weights, thresholds and calibrations, and write them into a model's folder.
+    """Fit weights, thresholds and calibrations, and write them into a model's folder, which has its graphs.
 
-    Scores come from the exported graphs, so that the fit holds for what a user runs.
-
-    Args:
-        staged: the model's folder, with its graphs.
-        read: documents, and the validation pairs.
-        store: chunks of all documents.
-        combine: whether the score has all parts; else it is the cosine of document vectors.
-        device: as for `Encoder.load`.
+    Scores come from the exported graphs, so that the fit holds for what a user runs. With `combine` the score has all
+    parts; else it is the cosine of document vectors.
     """
     config = open_folder(staged).config
     if combine:
@@ -210,9 +185,7 @@ def _training_vectors(
 class _LearnedDomains:
     """The domains of a model, learned and written.
 
-    Attributes:
-        fields: their statistics, which serve every document.
-        profiles: the field that the validation documents of each domain are, by code.
+    Their statistics, and by code the field of their validation documents.
     """
 
     fields: DomainFields

@@ -60,12 +60,7 @@ class TokenStore:
     documents: NDArray[np.int64]
 
     def chunked(self, tokenizer: str, chunk_tokens: int) -> ChunkStore:
-        """Cut every section into chunks, as `Chunker` does.
-
-        Args:
-            tokenizer: the text of `tokenizer.json`, which knows [CLS] and [SEP].
-            chunk_tokens: size of a chunk, specials included.
-        """
+        """Cut every section into chunks of so many tokens, specials included, as `Chunker` does."""
         plain = plain_tokenizer(tokenizer)
         first, last = ([special_token(plain, name)] for name in ("[CLS]", "[SEP]"))
         cuts = [self._cut(section, chunk_tokens - 2) for section in range(len(self.sections))]
@@ -100,11 +95,8 @@ def ends(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
 class ChunkStore:
     """The chunks of N documents, one after another.
 
-    Attributes:
-        ids: int32 [T], token ids of all chunks, specials included.
-        starts: int64 [n + 1], where each chunk begins in `ids`.
-        sections: int32 [n], the section of each chunk, counted within its document.
-        documents: int64 [N + 1], the first chunk of each document.
+    Token ids with specials, where each of n chunks begins in them [n + 1], its section, counted within the document
+    [n], and the first chunk of each document [N + 1].
     """
 
     ids: NDArray[np.int32]
@@ -154,12 +146,7 @@ def chunk_documents(documents: Sequence[Document], tokenizer: str, chunk_tokens:
 def tokenize_documents(
     documents: Sequence[Document], tokenizer: str, progress: Callable[[int], None] | None = None
 ) -> TokenStore:
-    """Tokenize documents, in several processes where there are many.
-
-    Args:
-        documents: each with at least one token.
-        tokenizer: the text of `tokenizer.json`.
-        progress: called with the number of documents just done.
+    """Tokenize documents, in several processes where there are many; `progress` hears of every one.
 
     Raises:
         DataError: a document has no token.
@@ -244,13 +231,9 @@ WORDS = 50_000
 
 
 def learn_vocabulary(texts: Iterable[str], size: int = WORDS) -> str:
-    """The text of a `tokenizer.json` with one word or punctuation mark a token, lower-cased.
+    """The text of a `tokenizer.json` with one word or punctuation mark a token, lower-cased; at most `size` ids.
 
     The same texts in any order give the same file: words of one count are taken in the order of the alphabet.
-
-    Args:
-        texts: to learn from; those that train, and no others.
-        size: ids at most, the four special ones included.
     """
     from tokenizers import models, trainers
 

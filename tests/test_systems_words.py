@@ -1,0 +1,218 @@
+"""What every tower over words or letters owes: DSSM, ARC-I, HAN and SMASH under the same tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from system_texts import VOCABULARY, padded, text_on, word_tokenizer
+from torch import Tensor, nn
+from torch.nn import functional
+
+from colde_cli.documents.chunking import TextTokenizer
+from colde_cli.encoder.layout import SystemConfig
+from colde_cli.encoder.packing import Rows, pack_sentences, pack_trigrams, stack
+from colde_cli.learning.graphs import write_graph
+from colde_cli.systems.arci import ArcI
+from colde_cli.systems.base import System
+from colde_cli.systems.dssm import Dssm
+from colde_cli.systems.han import Han
+from colde_cli.systems.smash import Smash
+
+TOKENIZER = word_tokenizer()
+
+
+def pack_words(text: str, tokenizer: TextTokenizer, config: SystemConfig) -> Rows:
+    """One row of all words, as the packing "flat" but for its specials."""
+    return Rows.of([tokenizer.encode(text, add_special_tokens=False).ids[: config.row_tokens]])
+
+
+@dataclass(frozen=True)
+class Case:
+    """A tower at tiny size and what it reads."""
+
+    network: type[System]
+    pack: Callable[[str, TextTokenizer, SystemConfig], Rows]
+    config: SystemConfig
+
+    def build(self) -> nn.Module:
+        torch.manual_seed(5)
+        return self.network(self.config).eval()
+
+    def rows(self, text: str) -> Rows:
+        return self.pack(text, TOKENIZER, self.config)
+
+    def run(
+        self, network: nn.Module, texts: Sequence[str], more_rows: int = 0, more_tokens: int = 0
+    ) -> Tensor:
+        rows = padded(stack([self.rows(text) for text in texts]), more_rows, more_tokens)
+        vectors: Tensor = network(torch.from_numpy(rows.ids), torch.from_numpy(rows.paragraphs))
+        return vectors
+
+
+def case(
+    network: type[System],
+    pack: Callable[[str, TextTokenizer, SystemConfig], Rows],
+    row_tokens: int,
+    dim: int,
+    vocab_size: int = VOCABULARY,
+    **sizes: Any,
+) -> Case:
+    config = SystemConfig("test", pack.__name__, row_tokens, 20, dim, sizes, vocab_size=vocab_size)
+    return Case(network, pack, config)
+
+
+CASES = {
+    "dssm": case(Dssm, pack_trigrams, 200, 12, vocab_size=501, hidden=(24, 16)),
+    "arci": case(ArcI, pack_words, 200, 12, embedding=16, channels=(16, 20, 24)),
+    "han": case(Han, pack_sentences, 6, 24, embedding=16, hidden=12),
+    "smash": case(Smash, pack_sentences, 6, 48, embedding=16, hidden=8),
+}
+TEXTS = [
+    text_on("bees", 0),
+    "Sail.",
+    text_on("boats", 1, paragraphs=4),
+    text_on("birds", 2, paragraphs=1),
+    "Hive queen.\n\nDough.",
+]
+
+every_tower = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+
+
+def close(left: Tensor, right: Tensor) -> None:
+    torch.testing.assert_close(left, right, atol=1e-5, rtol=0)
+
+
+@every_tower
+def test_one_vector_of_unit_length_per_text(case: Case) -> None:
+    vectors = case.run(case.build(), TEXTS)
+    assert vectors.dtype == torch.float32
+    assert vectors.shape == (len(TEXTS), case.config.dim)
+    close(vectors.norm(dim=1), torch.ones(len(TEXTS)))
+    assert (vectors[0] - vectors[2]).abs().max() > 1e-4
+
+
+@every_tower
+@given(random=st.randoms(use_true_random=False), more_rows=st.integers(0, 3), more_tokens=st.integers(0, 4))
+@settings(deadline=None, max_examples=8)
+def test_vector_ignores_padding_mates_and_order(
+    case: Case, random: Random, more_rows: int, more_tokens: int
+) -> None:
+    network = case.build()
+    texts = [*TEXTS, ""]  # a text of nothing must not spoil its mates
+    random.shuffle(texts)
+    together = case.run(network, texts, more_rows, more_tokens)
+    assert together.isfinite().all()
+    for text, vector in zip(texts, together, strict=True):
+        close(case.run(network, [text])[0], vector)
+
+
+@every_tower
+def test_every_word_counts(case: Case) -> None:
+    network = case.build()
+    text = text_on("bread", 3, paragraphs=3).removesuffix(".")
+    words = text.split(" ")
+    before = case.run(network, [text])
+    for place in (0, len(words) // 2, len(words) - 1):
+        changed = [
+            *words[:place],
+            "feather" + ("." if words[place].endswith(".") else ""),
+            *words[place + 1 :],
+        ]
+        assert (case.run(network, [" ".join(changed)]) - before).abs().max() > 1e-6
+
+
+@every_tower
+def test_gradient_reaches_every_weight(case: Case) -> None:
+    network = case.build()
+    vectors = case.run(network, TEXTS)
+    scores = [(vectors[0] * vectors[2]).sum(), (vectors[1] * vectors[4]).sum()]
+    if hasattr(network, "pair_logits"):
+        scores.append(network.pair_logits(vectors, vectors.flip(0)).sum())  # type: ignore[operator]
+    torch.stack(scores).sum().backward()  # type: ignore[no-untyped-call]
+    for name, weight in network.named_parameters():
+        assert weight.grad is not None, name
+        assert weight.grad.abs().max() > 0, name
+        assert weight.grad.isfinite().all(), name
+
+
+@every_tower
+def test_graph_equals_pytorch_for_any_shape(case: Case, tmp_path: Path) -> None:
+    network = case.build()
+    rows = stack([case.rows(TEXTS[0])])
+    example = {"rows": torch.from_numpy(rows.ids), "paragraphs": torch.from_numpy(rows.paragraphs)}
+    axes = {"rows": {1: "rows", 2: "tokens"}, "paragraphs": {1: "rows"}}
+    write_graph(network, example, axes, {"vectors": {}}, tmp_path / "tower.onnx")
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    session = ort.InferenceSession(tmp_path / "tower.onnx", options, providers=["CPUExecutionProvider"])
+    wanted = {item.name for item in session.get_inputs()}
+    for text in (*TEXTS, "", text_on("boats", 7, paragraphs=9)):
+        for padding in (0, 3):
+            rows = padded(stack([case.rows(text)]), padding, padding)
+            feed = {"rows": rows.ids, "paragraphs": rows.paragraphs}
+            (vectors,) = session.run(None, {name: feed[name] for name in wanted})
+            expected = case.run(network, [text]).detach().numpy()
+            assert vectors.shape == (1, case.config.dim)
+            np.testing.assert_allclose(vectors, expected, atol=1e-5)
+
+
+@every_tower
+def test_learns_to_tell_two_subjects_apart(case: Case) -> None:
+    """With the loss of all towers: binary cross-entropy of sigmoid(6 cos + beta), beta learnt (SMITH)."""
+    network = case.build().train()
+    beta = nn.Parameter(torch.zeros(()))
+    optimiser = torch.optim.AdamW([*network.parameters(), beta], lr=2e-3)
+    subjects = ["bees", "boats"] * 12
+    same = torch.tensor([[left == right for right in subjects] for left in subjects])
+    pairs = ~torch.eye(len(subjects), dtype=torch.bool)
+    texts = [text_on(subject, 100 + seed) for seed, subject in enumerate(subjects)]
+    for _ in range(40):
+        vectors = case.run(network, texts)
+        logits = (6 * vectors @ vectors.T + beta)[pairs]
+        loss = functional.binary_cross_entropy_with_logits(logits, same[pairs].float())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    unseen = [text_on(subject, 200 + seed) for seed, subject in enumerate(subjects)]
+    cosines = case.run(network.eval(), unseen)
+    cosines = cosines @ cosines.T
+    wins = cosines[same & pairs][:, None] > cosines[~same][None, :]
+    assert wins.float().mean() > 0.9  # ROC-AUC
+
+
+@every_tower
+def test_half_precision_trains(case: Case) -> None:
+    network = case.build().train()
+    with torch.autocast("cpu", torch.bfloat16):
+        half = case.run(network, TEXTS).float()
+    (half @ half.T).sum().backward()  # type: ignore[no-untyped-call]
+    assert all(weight.grad is None or weight.grad.isfinite().all() for weight in network.parameters())
+    torch.testing.assert_close(half, case.run(network, TEXTS), atol=0.05, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["arci", "han", "smash"])
+def test_dropout_is_for_training_alone(name: str) -> None:
+    sure = CASES[name]
+    network = sure.network(replace(sure.config, network={**sure.config.network, "dropout": 0.5}))
+    assert (sure.run(network, TEXTS) - sure.run(network, TEXTS)).abs().max() > 1e-4
+    close(sure.run(network.eval(), TEXTS), sure.run(network, TEXTS))
+
+
+def test_sizes_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="24 numbers, not 25"):
+        Han(SystemConfig("han", "sentences", 6, 20, 25, {"hidden": 12}, vocab_size=9))
+    with pytest.raises(ValueError, match="72 numbers, not 24"):
+        Smash(SystemConfig("smash", "sentences", 6, 20, 24, {"hidden": 12}, vocab_size=9))
