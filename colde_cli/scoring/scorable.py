@@ -46,7 +46,7 @@ class Scorable(Protocol):
 
 
 class ScoringConfig(Protocol):
-    """What a model states about its scores: `ModelConfig` or `TowerConfig`."""
+    """What a model states about its scores: `ModelConfig` or `SystemConfig`."""
 
     @property
     def threshold(self) -> float | None:
