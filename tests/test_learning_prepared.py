@@ -26,7 +26,7 @@ PAIRS = [
 
 
 END_TO_END = (
-    "--hard-negatives 2 --chunk-loss 0.5 --chunk-tokens 24 --batches by-file --precision bf16".split()
+    "--set hard_negatives=2 --set chunk_loss=0.5 --chunk-tokens 24 --batches by-file --precision bf16".split()
 )
 
 
@@ -61,7 +61,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return found
 
 
-@pytest.mark.parametrize("options", [["--freeze-backbone"], ["--chunk-position", "input"], END_TO_END])
+@pytest.mark.parametrize("options", [["--freeze-backbone"], ["--set", "chunk_position=input"], END_TO_END])
 def test_training_from_it_gives_the_same_bytes(
     data: Path, backbone: Path, tmp_path: Path, options: list[str]
 ) -> None:
