@@ -50,25 +50,16 @@ def titles(path: Path) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A string on a page of a PDF made by `printed`.
+    """A string in Latin letters on a page of a PDF made by `printed`; lengths are in points."""
 
-    Attributes:
-        x: where it begins, in points from the left.
-        y: baseline, in points from the foot.
-        text: in Latin letters.
-        size: of the type, in points.
-        angle: in degrees.
-        mode: text rendering mode; 3 paints nothing.
-        then: strings that follow on the line: text, size and how far it is raised.
-    """
-
-    x: float
-    y: float
+    x: float  # where it begins, from the left
+    y: float  # baseline, from the foot
     text: str
     size: float = 11.0
-    angle: float = 0.0
-    mode: int = 0
+    angle: float = 0.0  # in degrees
+    mode: int = 0  # of rendering; 3 paints nothing
     then: tuple[tuple[str, float, float], ...] = ()
+    """Strings that follow on the line: text, size and how far it is raised."""
 
 
 def printed(path: Path, *pages: Iterable[Printed]) -> Path:

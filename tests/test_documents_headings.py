@@ -185,25 +185,17 @@ def test_numbered_references_are_no_headings() -> None:
     assert [heading.text for heading in find_headings(page.scene(), ())][-1] == "References"
 
 
-def test_bookmarks_find_plain_lines_and_set_levels() -> None:
-    page = Page()
-    for title in ("Of bells", "of small bells", "Of sand"):
+def test_bookmarks_find_plain_lines_and_set_levels_if_they_are_in_the_text() -> None:
+    page, levels = Page(), {"Of bells": 1, "of small bells": 2, "Of sand": 1}
+    for title in levels:
         page.add(title, gap=14)
         page.prose()
-    outline = [Bookmark(1, "Of bells", 1), Bookmark(2, "Of small bells", 1), Bookmark(1, "Of sand", 1)]
+    outline = [Bookmark(level, title, 1) for title, level in levels.items()]
     found = find_headings(page.scene(), outline)
-    assert [(heading.text, heading.level) for heading in found] == [
-        ("Of bells", 1),
-        ("of small bells", 2),
-        ("Of sand", 1),
-    ]
-
-
-def test_bookmarks_that_are_not_in_the_text_are_not_trusted() -> None:
+    assert {heading.text: heading.level for heading in found} == levels
     page = Page()
     page.prose()
-    outline = [Bookmark(1, f"Slide {number}", 1) for number in range(1, 9)]
-    assert find_headings(page.scene(), outline) == []
+    assert find_headings(page.scene(), [Bookmark(1, f"Slide {number}", 1) for number in range(1, 9)]) == []
 
 
 def test_contents_are_no_headings() -> None:

@@ -323,27 +323,26 @@ def shared(page: int, other: int, words: int = 10) -> PassagePair:
     return PassagePair(State.SAME, (a,), (b,), 1.0, (), (), text, text)
 
 
+EQUAL = [shared(1, 1), shared(2, 2), shared(3, 3)]
+NEW_PAGE = [shared(1, 1), shared(2, 3)]
+SPREAD = [shared(1, 1), shared(1, 2), shared(2, 3)]
+MOVED_PAGES = [shared(1, 3, 5), shared(2, 1, 50), shared(3, 2, 50)]
+
+
 @pytest.mark.parametrize(
-    ("pairs", "a", "b", "wanted"),
+    ("pairs", "counts", "wanted"),
     [
-        ([shared(n, n) for n in range(1, 4)], (1, 2, 3), (1, 2, 3), ((1, 1), (2, 2), (3, 3))),
-        ([shared(1, 1), shared(2, 3)], (1, 2), (1, 2, 3), ((1, 1), (0, 2), (2, 3))),
-        ([shared(1, 1), shared(1, 2), shared(2, 3)], (1, 2), (1, 2, 3), ((1, 1), (1, 2), (2, 3))),
-        (
-            [shared(1, 3, 5), shared(2, 1, 50), shared(3, 2, 50)],
-            (1, 2, 3),
-            (1, 2, 3),
-            ((1, 0), (2, 1), (3, 2), (0, 3)),
-        ),
-        ([], (1, 2), (1, 2, 3), ((1, 1), (2, 2), (0, 3))),
-        ([], (3,), (), ((3, 0),)),
+        (EQUAL, (3, 3), "11 22 33"),
+        (NEW_PAGE, (2, 3), "11 02 23"),
+        (SPREAD, (2, 3), "11 12 23"),
+        (MOVED_PAGES, (3, 3), "10 21 32 03"),
+        ([], (2, 3), "11 22 03"),
+        ([], (1, 0), "10"),
     ],
-    ids=["equal", "new page", "spread over two", "moved", "no common text", "one side"],
 )
-def test_pages_are_paired(
-    pairs: list[PassagePair], a: tuple[int, ...], b: tuple[int, ...], wanted: tuple[tuple[int, int], ...]
-) -> None:
-    assert page_pairs(pairs, a, b) == wanted
+def test_pages_are_paired(pairs: list[PassagePair], counts: tuple[int, int], wanted: str) -> None:
+    found = page_pairs(pairs, *(range(1, count + 1) for count in counts))
+    assert " ".join(f"{left}{right}" for left, right in found) == wanted
 
 
 @given(st.lists(st.tuples(PAGES, PAGES, st.integers(1, 60)), max_size=40))

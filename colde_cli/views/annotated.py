@@ -31,17 +31,11 @@ _NO_PLACES = "the places of its words are not known; print it to a new PDF."
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """What became of one of the two documents.
+    """What became of one of the two documents."""
 
-    Attributes:
-        shown: name of the document in messages.
-        written: the annotated file; None if there is none.
-        remark: a sentence on what is missing; "" if nothing is.
-    """
-
-    shown: str
-    written: Path | None
-    remark: str = ""
+    shown: str  # its name in messages
+    written: Path | None  # the annotated file
+    remark: str = ""  # a sentence on what is missing
 
 
 def annotated_paths(folder: Path, a: str, b: str) -> tuple[Path, Path]:
@@ -84,12 +78,6 @@ def write_annotated(
 ) -> tuple[Annotated, Annotated]:
     """Write both documents of a comparison with passages, read from files, as far as they are PDFs.
 
-    Args:
-        comparison: with passages, of documents that were read from files.
-        folder: is made if it does not exist.
-        password: of encrypted files.
-        pages: that were read; None for all.
-
     Raises:
         CorruptFileError: a file cannot be written anew.
         OptionError: the folder cannot be written to.
@@ -127,13 +115,7 @@ def _write(
 def write_side_by_side(
     comparison: Comparison, output: Path, password: str | None, pages: tuple[int, int] | None
 ) -> None:
-    """Write the pages of two PDFs on landscape sheets, A on the left and B on the right.
-
-    Args:
-        comparison: with passages, of PDFs that were read from files.
-        output: the file to write.
-        password: of encrypted files.
-        pages: that were read; None for all.
+    """Write the pages of two PDFs, compared with passages, on landscape sheets: A on the left and B on the right.
 
     Raises:
         CorruptFileError: the pages cannot be written anew.
@@ -185,15 +167,10 @@ def _shifted(made: PageMarks, pages: int) -> PageMarks:
 
 
 def page_pairs(pairs: Sequence[PassagePair], a: Sequence[int], b: Sequence[int]) -> tuple[PagePair, ...]:
-    """Pair each page with the page of the other document that has most of its words, as far as both stay in order.
+    """Pair each page of A with the page of B that has most of its words, as far as both stay in order.
 
     A page that spreads over several of the other document is in several pairs. Pages without a partner are paired as
-    they come.
-
-    Args:
-        pairs: all passages of both documents.
-        a: pages of A to show, ascending.
-        b: pages of B to show, ascending.
+    they come. The pages to show ascend.
     """
     closest = _closest(pairs, set(a), set(b))
     places = sorted(closest)

@@ -50,19 +50,12 @@ _MAX_FLAGS = 2
 
 @dataclass(slots=True)
 class PageMarks:
-    """What is added to the pages of one document.
+    """What is added to the pages of one document."""
 
-    Attributes:
-        marks: in the order of the alignment.
-        places: of the first mark of each pair of passages, by its number.
-        headings: entries of the outline for headings that changed.
-        unplaced: number of changes with words that were not found on the pages.
-    """
-
-    marks: list[Mark] = field(default_factory=list)
-    places: dict[int, Quad] = field(default_factory=dict)
-    headings: list[Entry] = field(default_factory=list)
-    unplaced: int = 0
+    marks: list[Mark] = field(default_factory=list)  # in the order of the alignment
+    places: dict[int, Quad] = field(default_factory=dict)  # of the first mark of each pair, by its number
+    headings: list[Entry] = field(default_factory=list)  # of the outline, for headings that changed
+    unplaced: int = 0  # number of changes with words that were not found on the pages
 
 
 def read_marks(
@@ -70,12 +63,7 @@ def read_marks(
 ) -> PageMarks | None:
     """Read where the words of one document are, and place all changes there; None if that is not known.
 
-    Args:
-        comparison: with passages.
-        side: of the document.
-        file: the PDF, open.
-        password: of an encrypted file.
-        pages: that were read; None for all.
+    The comparison is one with passages; the pages are those that were read, None for all.
     """
     marker = _Marker(comparison, side)
     places = read_places(file, marker.own, password, pages, marker.pages())

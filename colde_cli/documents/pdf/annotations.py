@@ -90,21 +90,14 @@ _action_kind = quick(pdfium.FPDFAction_GetType, ctypes.c_ulong, ctypes.c_void_p)
 
 
 class AnnotationReader:
-    """Reads what the annotations of one page hold beside its text.
-
-    Attributes:
-        texts: what they say.
-        parts: kind, digest and name of what they hold that is no text.
-        pictures: digests of the pictures that they show.
-        filled: whether any of them may be filled in.
-        deferred: whether any holds a file or a medium, which is read when all pages have been.
-    """
+    """Reads what the annotations of one page hold beside its text."""
 
     def __init__(self, document: Handle, page: Handle, text: Handle, form: FormReader) -> None:
         self.texts: list[Text] = []
-        self.parts: list[Text] = []
-        self.pictures: list[str] = []
-        self.filled = self.deferred = False
+        self.parts: list[Text] = []  # what they hold that is no text
+        self.pictures: list[str] = []  # digests of the pictures that they show
+        self.filled = False  # any of them may be filled in
+        self.deferred = False  # any holds a file or a medium, which is read when all pages have been
         self._document, self._page, self._text, self._form = document, page, text, form
         self._letters = (ctypes.c_ushort * _MAX_WORDS)()
 
@@ -308,16 +301,14 @@ class _Field:
 
 
 class FormReader:
-    """Reads the filled-in values on the pages of a document.
-
-    Attributes:
-        dynamic: the form is an XFA form; its pages do not show all values.
-        unshown: contents of the text boxes of the last page that was read that their appearances do not show.
-    """
+    """Reads the filled-in values on the pages of a document."""
 
     def __init__(self, document: Handle) -> None:
-        self.unshown: list[str] = []
+        self.unshown: list[
+            str
+        ] = []  # contents of text boxes of the last page that their appearances do not show
         self._document = document
+        # Whether it is an XFA form, whose pages do not show all values.
         self.dynamic = pdfium.FPDF_GetFormType(document) == pdfium.FORMTYPE_XFA_FULL
         self._info = pdfium.FPDF_FORMFILLINFO(version=2)
         self._form: Handle = None

@@ -49,47 +49,28 @@ _style_of = lru_cache(maxsize=1024)(LineStyle)
 
 @dataclass(slots=True)  # not frozen: there are tens of thousands, and a frozen one takes twice as long
 class Line:
-    """One line of text, which nobody changes.
+    """One line of text, which nobody changes; lengths are in points."""
 
-    Attributes:
-        text: clean text; a word divided at the line's end keeps its soft hyphen or "-".
-        page: 1-based.
-        x0: left end, in points, along the direction of the text.
-        base: baseline above the page's foot, in points.
-        x1: right end.
-        size: size of most of its letters, rounded to half points.
-        font: font of most of its letters.
-        bold: share of letters in a bold font.
-        italic: share of letters in an italic font.
-        angle: direction of the text in degrees; 0 is upright.
-        hidden: share of letters that are not painted.
-        mark: number of letters in the footnote mark at its end.
-        ruled: the line is underlined, from end to end.
-        lead: number of letters in bold or italic at its beginning, if it ends in neither; else 0.
-        filled_in: it is the value of a form field, or the text of a text box or stamp.
-        place: position among the lines of its page, or of a filled-in value after them, as the reader sent them.
-        style: its type; headings of one level share it.
-        title: the text without the mark of a footnote.
-    """
-
-    text: str
-    page: int
-    x0: float
-    base: float
-    x1: float
-    size: float
-    font: str
-    bold: float = 0.0
-    italic: float = 0.0
-    angle: int = 0
-    hidden: float = 0.0
-    mark: int = 0
-    ruled: bool = False
-    lead: int = 0
-    filled_in: bool = False
-    place: int = 0
-    style: LineStyle = field(init=False, compare=False)
-    title: str = field(init=False, compare=False)
+    text: str  # clean; a word divided at the line's end keeps its soft hyphen or "-"
+    page: int  # 1-based
+    x0: float  # left end, along the direction of the text
+    base: float  # baseline above the page's foot
+    x1: float  # right end
+    size: float  # of most of its letters, rounded to half points
+    font: str  # of most of its letters
+    bold: float = 0.0  # share of letters in a bold font
+    italic: float = 0.0  # share of letters in an italic font
+    angle: int = 0  # direction of the text in degrees; 0 is upright
+    hidden: float = 0.0  # share of letters that are not painted
+    mark: int = 0  # number of letters in the footnote mark at its end
+    ruled: bool = False  # the line is underlined, from end to end
+    lead: int = 0  # number of letters in bold or italic at its beginning, if it ends in neither; else 0
+    filled_in: bool = False  # it is the value of a form field, or the text of a text box or stamp
+    place: int = (
+        0  # among the lines of its page, and the filled-in values after them, as the reader sent them
+    )
+    style: LineStyle = field(init=False, compare=False)  # headings of one level share it
+    title: str = field(init=False, compare=False)  # the text without the mark of a footnote
 
     def __post_init__(self) -> None:
         # Both are asked for many times while headings are found.
@@ -120,34 +101,20 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class PdfPage:
-    """One page: its lines, its filled-in values, and how much could not be read.
+    """One page: its lines, its filled-in values, and how much could not be read."""
 
-    Attributes:
-        number: 1-based.
-        width: in points, like the height.
-        lines: in the order of the content stream.
-        unreadable: number of characters without a meaning in Unicode.
-        suspect: number of characters with a meaning that the reader guessed.
-        failed: the page could not be read at all.
-        blank: nothing is on it, neither text nor pictures.
-        plain: text is on it and nothing else.
-        entries: values of form fields, and the text of text boxes and stamps.
-        unread: number of form fields and text boxes that could not be read.
-        boxes: of the letters of each line and value, in the form of `page_text.LineBoxes`, if they were asked for.
-    """
-
-    number: int
-    width: float = 0.0
+    number: int  # 1-based
+    width: float = 0.0  # in points
     height: float = 0.0
-    lines: tuple[Line, ...] = ()
-    unreadable: int = 0
-    suspect: int = 0
-    failed: bool = False
-    blank: bool = False
-    plain: bool = False
-    entries: tuple[Line, ...] = ()
-    unread: int = 0
-    boxes: Sequence[tuple[str, float, Sequence[float]]] = ()
+    lines: tuple[Line, ...] = ()  # in the order of the content stream
+    unreadable: int = 0  # number of characters without a meaning in Unicode
+    suspect: int = 0  # number of characters with a meaning that the reader guessed
+    failed: bool = False  # the page could not be read at all
+    blank: bool = False  # nothing is on it, neither text nor pictures
+    plain: bool = False  # text is on it and nothing else
+    entries: tuple[Line, ...] = ()  # values of form fields, and the text of text boxes and stamps
+    unread: int = 0  # number of form fields and text boxes that could not be read
+    boxes: Sequence[tuple[str, float, Sequence[float]]] = ()  # `page_text.LineBoxes`, if they were asked for
 
     @property
     def characters(self) -> int:

@@ -86,12 +86,7 @@ class WordPiece(NamedTuple):
 
 
 class PageText:
-    """The text of a page, by PDFium's numbers of characters.
-
-    Attributes:
-        handle: of PDFium.
-        count: number of characters; those of which Unicode makes pairs (surrogates) count as two.
-    """
+    """The text of a page, by PDFium's numbers of characters; surrogate pairs of Unicode count as two."""
 
     def __init__(self, page: Handle) -> None:
         self.handle = pdfium.FPDFText_LoadPage(page)

@@ -27,11 +27,9 @@ _MARGIN, _BAR = 5.0, 2.0  # points: from a bar to the text, and its width
 
 @dataclass(frozen=True, slots=True)
 class Quad:
-    """A piece of a line on a page, in points of the page's own coordinates.
+    """A piece of a line on a page (1-based), in points of the page's own coordinates.
 
-    Attributes:
-        page: 1-based.
-        points: x and y of the upper left, upper right, lower left and lower right corner, as a reader sees the words.
+    They are x and y of the upper left, upper right, lower left and lower right corner, as a reader sees the words.
     """
 
     page: int

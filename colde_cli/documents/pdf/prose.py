@@ -172,16 +172,11 @@ def _resumed(geometry: Geometry, pieces: Sequence[Sequence[Line]], index: int) -
 
 
 class ProseWriter:
-    """Builds a document's text paragraph by paragraph.
-
-    Attributes:
-        page_starts: offset at which each page begins, one entry per page of the source.
-        written: offset and lines of each paragraph, in order.
-    """
+    """Builds a document's text paragraph by paragraph."""
 
     def __init__(self, pages: int, hyphens: Hyphens) -> None:
-        self.page_starts: list[int] = []
-        self.written: list[tuple[int, Sequence[Line]]] = []
+        self.page_starts: list[int] = []  # offset at which each page of the source begins
+        self.written: list[tuple[int, Sequence[Line]]] = []  # offset and lines of each paragraph
         self.length = 0
         self._pages = pages
         self._hyphens = hyphens

@@ -106,27 +106,17 @@ class LineGatherer:
 
 
 class EntryReader:
-    """Gathers the filled-in values of a page: form fields, text boxes and stamps.
-
-    Attributes:
-        lines: as `LineGatherer` gathers them.
-        texts: comments and targets of links: kind, text, and what it belongs to.
-        unread: number of annotations that could not be read.
-    """
+    """Gathers the filled-in values of a page: form fields, text boxes and stamps."""
 
     def __init__(self, page: Handle) -> None:
-        self.lines: list[Any] = []
-        self.texts: list[tuple[str, str, str]] = []
-        self.unread = 0
+        self.lines: list[Any] = []  # as `LineGatherer` gathers them
+        self.texts: list[tuple[str, str, str]] = []  # comments and links: kind, text, and what it belongs to
+        self.unread = 0  # number of annotations that could not be read
         self._page = page
-
-    def read(self) -> None:
-        """Read the page's annotations."""
         try:
-            annotations = list(self._page.get("/Annots") or ())
+            annotations = list(page.get("/Annots") or ())
         except Exception:  # pypdf raises untyped errors on damaged objects
-            self.unread += 1
-            return
+            self.unread, annotations = 1, []
         for item in annotations:
             try:
                 self._annotation(item.get_object())
@@ -148,20 +138,16 @@ class EntryReader:
         look = resolved((item.get("/AP") or {}).get("/N"))
         shown = str(self._page.extract_xform_text(look)) if hasattr(look, "get_data") else ""
         value = words if kind == "/FreeText" else ""
-        if kind == "/Widget":
-            field_kind, flags = _inherited(item, "/FT"), int(_inherited(item, "/Ff") or 0)
-            if field_kind == "/Btn":
-                state = item.get("/AS") or _inherited(item, "/V")
-                on = not flags & _PUSH and state not in (None, "/Off")
-                shown, value = "", ON if on else ""
-            else:
-                value = _value(item)
-                shown = "" if field_kind == "/Ch" else shown
-        self._place(item, shown, value, always=kind == "/Widget")
-
-    def _place(self, item: Handle, shown: str, value: str, *, always: bool) -> None:
+        field_kind = _inherited(item, "/FT") if kind == "/Widget" else None
+        if field_kind == "/Btn":
+            state = item.get("/AS") or _inherited(item, "/V")
+            on = not int(_inherited(item, "/Ff") or 0) & _PUSH and state not in (None, "/Off")
+            shown, value = "", ON if on else ""
+        elif kind == "/Widget":
+            value = _value(item)
+            shown = "" if field_kind == "/Ch" else shown
         same, wanted = "".join(shown.split()), "".join(value.split())
-        if not wanted or (same and not always):
+        if not wanted or (same and kind != "/Widget"):
             texts = [shown]
         else:
             texts = [value] if same == wanted else [shown] if wanted in same else [shown, value]
@@ -199,11 +185,11 @@ def _value(item: Handle) -> str:
 
 def read_page(page: Handle, number: int, limit: int) -> None:
     """Send one page, or that it failed or has more than `limit` characters."""
-    gathered, filled_in = LineGatherer(), EntryReader(page)
+    gathered = LineGatherer()
     try:
         page.extract_text(visitor_text=gathered.visit)
         gathered.flush()
-        filled_in.read()
+        filled_in = EntryReader(page)
         box = page.mediabox
         width, height = float(box.width), float(box.height)
     except (MemoryError, KeyboardInterrupt):

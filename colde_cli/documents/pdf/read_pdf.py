@@ -63,6 +63,7 @@ _BROKEN = 0.0005  # share of words that lack letters
 _ENOUGH_WORDS = 50
 _BROKEN_WORD = re.compile(r"[^\W\d_]\ufffd[^\W\d_]|(?<!\w)\ufffd[a-z]{3}")
 _MIXED_SCRIPTS = re.compile(r"[a-z][\u0370-\u05ff]|[\u0370-\u05ff][a-z]")
+_COSTLY = "Cannot read {}: it needs more memory or time than a document may take; print it to a new PDF."
 _OCR = "run OCR first, for example: ocrmypdf --skip-text in.pdf out.pdf"
 _FUNCTION_WORDS = frozenset(
     "the of and to in a is for that la le de et les des und der die das el los y en que di il e".split()
@@ -141,7 +142,7 @@ def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: i
     if best.characters:
         return best
     if answer.died and second.died:
-        raise _too_costly(path)
+        raise LimitError(_COSTLY.format(path))
     if answer.refused or not answer.pages:
         raise CorruptFileError(
             f"Cannot read {path}: none of its pages can be read; download or export it again."
@@ -149,15 +150,9 @@ def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: i
     return answer
 
 
-def _too_costly(path: str) -> LimitError:
-    return LimitError(
-        f"Cannot read {path}: it needs more memory or time than a document may take; print it to a new PDF."
-    )
-
-
 def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None) -> DocumentError:
     if answer.read and all(page.failed for page in answer.read):
-        return _too_costly(path)
+        return LimitError(_COSTLY.format(path))
     if not answer.pages:
         return CorruptFileError(f"Cannot read {path}: it has no pages; download or export it again.")
     pictures = [page.number for page in answer.read if not page.blank]
@@ -174,30 +169,20 @@ def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None) -> Docume
 class Answer:
     """The answer of a reader process.
 
-    Attributes:
-        refused: why the file could not be opened; None if it could.
-        pages: pages of the file, read or not.
-        title: from its metadata.
-        outline: its bookmarks.
-        died: the process ended early (a limit, or a crash).
-        characters: number of characters on the pages read so far.
-        dynamic: the form is an XFA form; its pages do not show all values.
-        texts: what stands beside the text of pages, in order, then what belongs to the document.
-        parts: of pages, in order, then those that are attached to the document.
-        whole: it was also read what is attached to the document.
+    What stands beside the text of pages comes in their order, then what belongs to the document.
     """
 
-    refused: str | None = None
-    pages: int = 0
-    title: str = ""
+    refused: str | None = None  # why the file could not be opened; None if it could
+    pages: int = 0  # of the file, read or not
+    title: str = ""  # from its metadata
     outline: list[Bookmark] = field(default_factory=list)
     read: list[PdfPage] = field(default_factory=list)
-    died: bool = False
-    characters: int = 0
-    dynamic: bool = False
+    died: bool = False  # the process ended early (a limit, or a crash)
+    characters: int = 0  # on the pages read so far
+    dynamic: bool = False  # the form is an XFA form; its pages do not show all values
     texts: list[OutsideText] = field(default_factory=list)
     parts: list[UnreadPart] = field(default_factory=list)
-    whole: bool = False
+    whole: bool = False  # what is attached to the document was read, too
 
     @property
     def too_long(self) -> bool:
