@@ -1,8 +1,8 @@
 """The command `colde`, and the one place where an error becomes a line and a status.
 
-A command is imported when it is named, so that a start costs little. Typer has no settings for three things, which are
-replaced here: it declares all commands where one is run, it imports pydantic to check plain values, and its help shows
-Python's types.
+A command is imported when it is named, so that a start costs little. The classes of commands and parameters are Typer's
+but for three things: only one command is declared, plain values are made without pydantic, and the help shows values in
+place of Python's types.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import threading
 import traceback
 import warnings
 from collections import UserDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from importlib import import_module
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TextIO, get_args
+from typing import Annotated, Any, NoReturn, TextIO, cast, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
@@ -85,12 +86,62 @@ def _imported(name: str) -> Any:  # noqa: ANN401 - Typer keeps its Click to itse
     if alone is None:
         alone = typer.Typer(add_completion=False)
         alone.command(name, hidden=name in HIDDEN)(getattr(module, function))
+    alone.info.cls = _PlainGroup
+    for declared in alone.registered_commands:
+        declared.cls, declared.callback = ColdeCommand, flat(declared.callback)
     command = get_command(alone)
     command.name = name
     return command
 
 
-class ColdeGroup(TyperGroup):
+def flat(command: Any) -> Callable[..., None]:  # noqa: ANN401 - of any options
+    """Have Typer see the fields of each group of options, a dataclass, as options of the command."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, tuple[type, list[str]]] = {}
+    parameters = []
+    for name, parameter in signature(command).parameters.items():
+        kind = hints.get(name, parameter.annotation)
+        if not is_dataclass(kind):
+            parameters.append(parameter.replace(annotation=kind, kind=Parameter.KEYWORD_ONLY))
+            continue
+        groups[name] = cast(type, kind), [item.name for item in fields(kind)]
+        declared = get_type_hints(kind, include_extras=True)
+        parameters += [
+            Parameter(item.name, Parameter.KEYWORD_ONLY, default=item.default, annotation=declared[item.name])
+            for item in fields(kind)
+        ]
+
+    def call(**values: Any) -> None:  # noqa: ANN401 - of the options
+        made = {
+            name: kind(**{item: values.pop(item) for item in own}) for name, (kind, own) in groups.items()
+        }
+        command(**values, **made)
+
+    call.__doc__ = command.__doc__
+    call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return call
+
+
+class _Plain:
+    """What the commands share: their values are made without pydantic, whose import takes longer than all the start."""
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - of Typer's Click
+        """All parameters, the help among them, of the classes below: Typer chooses the class itself."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            parameter.__class__ = _Argument if isinstance(parameter, TyperArgument) else _Option
+        return parameters
+
+
+class ColdeCommand(_Plain, TyperCommand):
+    """A command without commands of its own."""
+
+
+class _PlainGroup(_Plain, TyperGroup):
+    """A command with commands of its own."""
+
+
+class ColdeGroup(_PlainGroup):
     """`colde` itself, with the commands of `COMMANDS`."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - those of Typer
@@ -98,51 +149,38 @@ class ColdeGroup(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - of Typer's Click
         """Show the help, without importing the commands."""
-        self.commands = {name: TyperCommand(name, help=sentence) for name, sentence in COMMANDS.items()}
+        self.commands = {name: ColdeCommand(name, help=sentence) for name, sentence in COMMANDS.items()}
         super().format_help(ctx=ctx, formatter=formatter)
 
 
-@dataclass(frozen=True, slots=True)
-class _Values:
-    """Makes the values of a parameter; asks Typer only where a constructor is not enough, and for its errors."""
-
-    parameter: Any
-
-    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ANN401 - of any type
-        """The value for the function of the command."""
+def _made(parameter: Any, value: Any, ctx: Any, typers: Callable[[Any, Any], Any]) -> Any:  # noqa: ANN401
+    """The value of a parameter: by its constructor where that is enough, else by Typer, whose errors become plain."""
+    described: Any = getattr(parameter, "type_descriptor", None)
+    kind = getattr(described, "annotation", None)
+    try:
+        if described.parameter_info.parser is not None:
+            raise TypeError
         if value is None:
-            return () if param.multiple or param.nargs == -1 else None
-        described = self.parameter.type_descriptor
-        kind, info = described.annotation, described.parameter_info
+            made: Any = () if parameter.multiple or parameter.nargs == -1 else None
+        elif get_origin(kind) is list:
+            made = [_value(item, get_args(kind)[0], parameter) for item in value]
+        else:
+            made = _value(value, kind, parameter)
+        if parameter.required and parameter.value_is_missing(made):
+            raise TypeError
+    except (AttributeError, TypeError, ValueError):
         try:
-            if described.is_list and info.parser is None:
-                return [_value(item, get_args(kind)[0], info) for item in value]
-            if info.parser is None:
-                return _value(value, kind, info)
-        except (TypeError, ValueError):
-            pass
-        try:
-            return _TYPERS_VALUES(self.parameter).coerce(value, param=param, ctx=ctx)
+            return typers(ctx, value)
         except typer.BadParameter as error:
             error.message = _plain_reason(error.message, value)
-            source = ctx.get_parameter_source(param.name)
+            source = ctx.get_parameter_source(parameter.name)
             if source is not None and source.name == "ENVIRONMENT":
-                error.param_hint = str(param.envvar)
+                error.param_hint = str(parameter.envvar)
             raise
+    return made if parameter.callback is None else parameter.callback(ctx, parameter, made)
 
 
-def _plain_reason(message: str, value: object) -> str:
-    """The error of a value without the terms of Typer's library of types."""
-    message = message.removeprefix("Value error, ")
-    wanted = message.removeprefix("Input should be ").partition(", unable to")[0]
-    return message if wanted == message else f"{value!r} is not {wanted}."
-
-
-def _values_of(parameter: Any) -> _Values:  # noqa: ANN401 - of two classes of Typer
-    return _Values(parameter)
-
-
-def _value(value: Any, kind: Any, info: Any) -> Any:  # noqa: ANN401 - of any type
+def _value(value: Any, kind: Any, parameter: Any) -> Any:  # noqa: ANN401 - of any type
     """The value as `kind`.
 
     Raises:
@@ -156,25 +194,43 @@ def _value(value: Any, kind: Any, info: Any) -> Any:  # noqa: ANN401 - of any ty
         return kind(value)
     if kind in (int, float):
         number = kind(value)
-        if (info.min is None or number >= info.min) and (info.max is None or number <= info.max):
+        if (parameter.min is None or number >= parameter.min) and (
+            parameter.max is None or number <= parameter.max
+        ):
             return number
     raise TypeError
 
 
-def _value_in_help(parameter: Any, ctx: object) -> str | None:  # noqa: ANN401 - of two classes of Typer
-    """What `--help` shows for the value of an option; nothing for arguments and switches."""
-    if isinstance(parameter, TyperArgument) or parameter.is_flag:
+def _plain_reason(message: str, value: object) -> str:
+    """The error of a value without the terms of Typer's library of types."""
+    message = message.removeprefix("Value error, ")
+    wanted = message.removeprefix("Input should be ").partition(", unable to")[0]
+    return message if wanted == message else f"{value!r} is not {wanted}."
+
+
+class _Option(TyperOption):
+    """An option whose help shows its values, not types of Python."""
+
+    def process_value(self, ctx: Any, value: Any) -> Any:  # noqa: ANN401 - as Typer
+        return _made(self, value, ctx, super().process_value)
+
+    def display_type_rich(self, ctx: Any) -> str | None:  # noqa: ANN401 - as Typer
+        if self.is_flag:
+            return None
+        described = self.type_descriptor
+        if self.metavar is None and described.is_choice:
+            return "|".join(str(getattr(choice, "value", choice)) for choice in described.choices or ())
+        return self.metavar or ("N" if described.annotation is int else "VALUE")
+
+
+class _Argument(TyperArgument):
+    """An argument whose help shows no type."""
+
+    def process_value(self, ctx: Any, value: Any) -> Any:  # noqa: ANN401 - as Typer
+        return _made(self, value, ctx, super().process_value)
+
+    def display_type_rich(self, ctx: Any) -> str | None:  # noqa: ANN401 - as Typer
         return None
-    described = parameter.type_descriptor
-    if parameter.metavar is None and described.is_choice:
-        return "|".join(str(getattr(choice, "value", choice)) for choice in described.choices)
-    return parameter.metavar or ("N" if described.annotation is int else "VALUE")
-
-
-_TYPERS_VALUES = TyperOption.get_runtime_param
-for _kind in (TyperArgument, TyperOption):
-    setattr(_kind, "display_type_rich", _value_in_help)  # noqa: B010 - mypy takes methods for constants
-    setattr(_kind, "get_runtime_param", _values_of)  # noqa: B010
 
 
 app = typer.Typer(

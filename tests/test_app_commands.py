@@ -11,10 +11,9 @@ from typing import Annotated, Any
 import pytest
 import typer
 from command_line import run_process
-from typer.main import get_command
 from typer.testing import CliRunner
 
-from colde_cli.app import COMMANDS, HIDDEN, Commands
+from colde_cli.app import COMMANDS, HIDDEN, ColdeCommand, Commands
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -60,7 +59,7 @@ seen: dict[str, Any] = {}
 app = typer.Typer()
 
 
-@app.command()
+@app.command(cls=ColdeCommand)
 def command(
     names: Annotated[list[str] | None, typer.Argument()] = None,
     number: Annotated[int, typer.Option("--number", min=1, max=9)] = 3,
@@ -81,7 +80,6 @@ def values(*arguments: str, env: dict[str, str] | None = None) -> dict[str, Any]
 
 
 def test_values_have_the_declared_types() -> None:
-    assert get_command(app).params[0].get_runtime_param().__class__.__module__ == "colde_cli.app"
     assert values() == {
         "names": None,
         "number": 3,
