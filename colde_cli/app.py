@@ -125,12 +125,20 @@ def flat(command: Any) -> Callable[..., None]:  # noqa: ANN401 - of any options
 class _Plain:
     """What the commands share: their values are made without pydantic, whose import takes longer than all the start."""
 
-    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - of Typer's Click
-        """All parameters, the help among them, of the classes below: Typer chooses the class itself."""
-        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
-        for parameter in parameters:
-            parameter.__class__ = _Argument if isinstance(parameter, TyperArgument) else _Option
-        return parameters
+    def __init__(self, *values: Any, **named: Any) -> None:  # noqa: ANN401 - those of Typer
+        super().__init__(*values, **named)
+        for parameter in self.params:  # type: ignore[attr-defined]
+            _give_class(parameter)
+
+    def get_help_option(self, ctx: Any) -> Any:  # noqa: ANN401 - of Typer's Click
+        """The option --help."""
+        return _give_class(super().get_help_option(ctx))  # type: ignore[misc]
+
+
+def _give_class(parameter: Any) -> Any:  # noqa: ANN401 - of Typer's Click
+    """Make a parameter one of the classes below: Typer chooses the class itself."""
+    parameter.__class__ = _Argument if isinstance(parameter, TyperArgument) else _Option
+    return parameter
 
 
 class ColdeCommand(_Plain, TyperCommand):
@@ -269,7 +277,7 @@ def _configure(context: typer.Context) -> None:
     Raises:
         OptionError: the file is not valid.
     """
-    from colde_cli import configuration
+    from colde_cli.commands import configuration
 
     try:
         file = configuration.find(Path.cwd())
@@ -393,7 +401,7 @@ def main() -> None:
             errors.on_command_line = False
             sys.stdout.flush()
             if state.get("verbose"):
-                from colde_cli.stages import summary
+                from colde_cli.documents.stages import summary
                 from colde_cli.views.output import note
 
                 note(summary())

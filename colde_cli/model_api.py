@@ -20,6 +20,7 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.reading import start_readers
 from colde_cli.documents.sandbox import readers
 from colde_cli.documents.selection import one_or_more, section_pattern, with_unmatched_patterns
+from colde_cli.documents.stages import stage
 from colde_cli.errors import DocumentError, OptionError, called
 from colde_cli.settings import DEFAULT_MODEL, profile_folder
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
@@ -41,7 +42,6 @@ from colde_cli.similarity.sources import (
     read_templates,
     wrong_argument,
 )
-from colde_cli.stages import stage
 
 
 @checked

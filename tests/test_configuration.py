@@ -11,8 +11,8 @@ import typer
 from command_line import Run, run_process
 from permissions import POSIX, permissions_count
 
-from colde_cli import configuration
 from colde_cli.app import app
+from colde_cli.commands import configuration
 from colde_cli.errors import OptionError
 
 
@@ -130,11 +130,11 @@ def test_a_strangers_file_writes_nothing_and_sends_nothing(
 
 # What changes no more than what a command reads, computes and prints.
 HARMLESS = """
-    baseline bootstrap budget calibration device docs exit-zero explain fail-under field format glob gpus
+    baseline bootstrap budget calibration device docs exit-zero explain fail-under field format glob
     ignore ignore-case ignore-like ignore-list-marks ignore-numbers ignore-renumbering ignore-whitespace jobs level
-    max-reports max-size max-upload min-contained min-score min-share min-size model newer no-cache older
-    only-sections pager pages pairs parts port precision queue quiet reread resolution retrieval robustness seed
-    section skip-sections split strict threads timeout top validation verbose
+    attention max-size max-upload min-contained min-score min-share min-size model newer no-cache older
+    only-sections pager pages pairs parts port precision quiet reread resolution retrieval robustness schema seed
+    section skip-sections split strict threads timeout top validation verbose where
 """
 
 
@@ -155,7 +155,7 @@ def test_every_option_was_thought_about() -> None:
 
 # What a check takes from the file of the repository that it checks: nothing that decides what passes.
 OF_CHECKS = {
-    "verify": "format pager quiet",
+    "verify": "format pager quiet verbose",
     "git-check": "device format level model no-cache precision threads top",
     "git-diff": "device level model no-cache precision threads top",
 }

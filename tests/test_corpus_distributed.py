@@ -113,7 +113,7 @@ def test_a_cluster_that_is_not_there_is_one_sentence(
     assert run(capsys, "index", index, "--verify").status == 0
     assert run(capsys, "index", V1, "-o", tmp_path / "new.colde", "--cluster", "127.0.0.1:9").status == 2
     assert not (tmp_path / "new.colde").exists()
-    assert run(capsys, "index", V2, "-o", index, "--gpus", "0.5").status == 2
+    assert run(capsys, "index", V2, "-o", index, "--cluster", "local?gpus=all").status == 2
 
 
 @pytest.fixture

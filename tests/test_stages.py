@@ -9,7 +9,7 @@ import time
 import pytest
 from command_line import V1, V2, run
 
-from colde_cli import stages
+from colde_cli.documents import stages
 
 
 @pytest.fixture(autouse=True)

@@ -9,19 +9,14 @@ import typer
 
 from colde_cli.commands.options import (
     DATA,
-    OUTPUT,
-    DebugOption,
-    DeviceOption,
     DocsOption,
-    ModelChoice,
-    NoCacheOption,
+    FolderOption,
     PairsOption,
-    PrecisionOption,
-    QuietOption,
     Reporter,
+    Runtime,
+    SeedOption,
     SplitName,
-    ThreadsOption,
-    VerboseOption,
+    SplitOption,
     require_extra,
 )
 from colde_cli.errors import DataError, OptionError
@@ -42,6 +37,7 @@ def calibrate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Name or folder of the model.")],
     pairs: PairsOption,
     docs: DocsOption,
+    *,
     field: Annotated[
         str | None,
         option(
@@ -51,30 +47,11 @@ def calibrate(
             help="Calibrate a field profile, not the model: a new one of these documents (docs) or one of colde adapt.",
         ),
     ] = None,
-    output: Annotated[
-        str | None,
-        option(
-            "--output",
-            "-o",
-            panel=OUTPUT,
-            metavar="NAME|FOLDER",
-            help="New folder for a calibrated copy (of a profile: a name); the original stays as it is.",
-        ),
-    ] = None,
-    split: Annotated[
-        SplitName,
-        option("--split", panel=DATA, metavar="NAME", help="Split to fit on, if the data has splits."),
-    ] = SplitName.VALIDATION,
-    seed: Annotated[
-        int, option("--seed", panel=DATA, min=0, metavar="N", help="Seed of the cross-validation.")
-    ] = 0,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,
-    device: DeviceOption = "auto",
-    precision: PrecisionOption = "auto",
-    threads: ThreadsOption = None,
-    no_cache: NoCacheOption = False,
+    output: FolderOption = None,
+    split: SplitOption = SplitName.VALIDATION,
+    seed: SeedOption = 0,
+    reporter: Reporter,
+    runtime: Runtime,
 ) -> None:
     """Fit the threshold and probabilities of a model or a field to your pairs.
 
@@ -92,8 +69,7 @@ def calibrate(
     sets = read_evaluation_sets(docs, pairs, [], split.value)
     if field == DOCS and len(sets) > 1:
         raise OptionError("--field docs makes one profile, of one data set; give one file with --docs.")
-    reporter = Reporter(quiet, verbose)
-    encoder = ModelChoice(model, device, precision, threads, no_cache).load(parts=False)
+    encoder = runtime.load(model, parts=False)
     reporter.about_model(encoder.info)
     system, refit = _refit(encoder, sets, field, seed, reporter)
     typer.echo(_report(refit, write(system, sets[0], refit)))

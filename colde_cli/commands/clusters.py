@@ -8,32 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from colde_cli.commands.options import (
-    OUTPUT,
-    DebugOption,
-    DeviceOption,
-    ExitZeroOption,
+    Destination,
+    Ending,
     FieldOption,
     GlobOption,
-    ModelChoice,
     ModelOption,
-    NoCacheOption,
-    OutputOption,
-    PagerOption,
     PasswordOption,
-    PrecisionOption,
-    QuietOption,
     Reporter,
-    StrictOption,
-    ThreadsOption,
-    VerboseOption,
+    Runtime,
+    TopOption,
     check_score,
     corpus_places,
     format_option,
-    search_end,
 )
 from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.views.output import Format, choose_format, deliver
+from colde_cli.views.output import Format, choose_format
 
 if TYPE_CHECKING:
     from colde_cli.corpus.subjects import Clusters
@@ -46,12 +36,8 @@ def clusters(
         list[str],
         typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files; or an index."),
     ],
-    top: Annotated[
-        int,
-        option(
-            "--top", "-n", panel=OUTPUT, metavar="N", min=1, help="Documents of a cluster to list in a table."
-        ),
-    ] = 5,
+    *,
+    top: TopOption = 5,
     min_score: Annotated[
         float | None,
         option(
@@ -68,19 +54,12 @@ def clusters(
     glob: GlobOption = None,
     field: FieldOption = "corpus",
     password: PasswordOption = None,
-    strict: StrictOption = False,
     format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
-    output: OutputOption = None,
-    pager: PagerOption = None,
-    exit_zero: ExitZeroOption = False,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,
+    out: Destination,
+    ending: Ending,
+    reporter: Reporter,
     model: ModelOption = DEFAULT_MODEL,
-    device: DeviceOption = "auto",
-    precision: PrecisionOption = "auto",
-    threads: ThreadsOption = None,
-    no_cache: NoCacheOption = False,
+    runtime: Runtime,
 ) -> None:
     """Group documents by subject.
 
@@ -89,13 +68,12 @@ def clusters(
     Exits with status 0 if there is a cluster, 1 if there is none, 2 if
     something went wrong.
     """
-    chosen = choose_format(format, output, corpus, FORMATS)
+    chosen = choose_format(format, out.output, corpus, FORMATS)
     from colde_cli.views.progress import progress
 
-    places = corpus_places(corpus, output, quiet=quiet)
-    reporter = Reporter(quiet, verbose)
-    opened = ModelChoice(model, device, precision, threads, no_cache).open()
-    with progress("Reading", "documents", show=not quiet) as advance:
+    places = corpus_places(corpus, out.output, quiet=reporter.quiet)
+    opened = runtime.open(model)
+    with progress("Reading", "documents", show=not reporter.quiet) as advance:
         found = opened.clusters(
             places,
             min_score=min_score,
@@ -110,8 +88,8 @@ def clusters(
     reporter.about_skipped(found.skipped)
     for path, sentences in found.half_read:
         reporter.about_half_read(path, sentences)
-    deliver(_render(found, chosen, top, output), output, chosen, pager)
-    raise search_end(found, found.skipped, strict=strict, exit_zero=exit_zero)
+    out.deliver(_render(found, chosen, top, out.output), chosen)
+    raise ending.after(found, found.skipped)
 
 
 def _render(found: Clusters, chosen: Format, top: int, output: Path | None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,57 +11,39 @@ import typer
 
 from colde_cli.commands.options import (
     OUTPUT,
-    DebugOption,
-    DeviceOption,
-    ExitZeroOption,
+    Destination,
+    Ending,
+    FailUnderOption,
+    FieldOption,
     GlobOption,
-    IgnoreCaseOption,
-    IgnoreLikeOption,
-    IgnoreListMarksOption,
-    IgnoreNumbersOption,
-    IgnoreOption,
-    IgnoreRenumberingOption,
-    IgnoreWhitespaceOption,
+    Ignoring,
     Level,
     LevelOption,
-    ListedOption,
-    ModelChoice,
     ModelOption,
-    NoCacheOption,
-    OnlySectionsOption,
-    PagerOption,
-    PagesOption,
     PairReports,
-    PasswordOption,
-    PrecisionOption,
-    QuietOption,
     Reporter,
     ReportsOption,
-    SkipSectionsOption,
-    StrictOption,
-    ThreadsOption,
-    VerboseOption,
+    Runtime,
+    Selection,
+    TopOption,
     check_reports,
-    check_score,
     format_option,
-    ignore_options,
-    parse_pages,
     report_links,
     require_extra,
-    warn_if_nothing_ignored,
 )
+from colde_cli.documents.stages import stage
 from colde_cli.errors import OptionError
-from colde_cli.recipes import option, option_name
+from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.stages import stage
-from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs, write_file
+from colde_cli.views.output import BINARY, Format, choose_format, refuse_inputs, write_file
 
 if TYPE_CHECKING:
+    from colde_cli.corpus.finding import Skipped
     from colde_cli.corpus.folder_pairs import FileChange, FolderComparison
     from colde_cli.model_api import Model
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.history import History
-    from colde_cli.similarity.redline import IgnoreOptions
+    from colde_cli.similarity.sources import Comparing, Reading
     from colde_cli.views.folders import ShownPair
 
 FORMATS = tuple(Format)
@@ -83,28 +64,13 @@ def diff(
         list[str] | None,
         typer.Argument(metavar="C", help="Later versions: what became of each section in all of them."),
     ] = None,
-    password: PasswordOption = None,
-    pages: PagesOption = None,
-    skip_sections: SkipSectionsOption = None,
-    only_sections: OnlySectionsOption = None,
-    ignore: IgnoreOption = None,
-    ignore_case: IgnoreCaseOption = False,
-    ignore_whitespace: IgnoreWhitespaceOption = False,
-    ignore_numbers: IgnoreNumbersOption = False,
-    ignore_renumbering: IgnoreRenumberingOption = False,
-    ignore_list_marks: IgnoreListMarksOption = False,
-    ignore_like: IgnoreLikeOption = None,
-    field: Annotated[
-        str | None,
-        option(
-            "--field",
-            metavar="NAME|FOLDER",
-            help="Score with the statistics of a field, learned with colde adapt.",
-        ),
-    ] = None,
+    *,
+    selection: Selection,
+    ignoring: Ignoring,
+    field: FieldOption = "none",
     glob: GlobOption = None,
     level: LevelOption = Level.ALL,
-    top: ListedOption = 10,
+    top: TopOption = 10,
     attention: Annotated[
         bool,
         option("--attention", panel=OUTPUT, help="Add the attention of chunks to JSON and to --level chunk."),
@@ -123,17 +89,7 @@ def diff(
             help="Version of the JSON; 1 has the attention of chunks in any case.",
         ),
     ] = 2,
-    output: Annotated[
-        Path | None,
-        option(
-            "--output",
-            "-o",
-            panel=OUTPUT,
-            metavar="FILE",
-            help="File to write, instead of standard output. A .docx file holds tracked changes, a .pdf file two PDFs"
-            " side by side, or the merged text of other documents.",
-        ),
-    ] = None,
+    out: Destination,
     annotate: Annotated[
         Path | None,
         option(
@@ -144,27 +100,11 @@ def diff(
         ),
     ] = None,
     reports: ReportsOption = None,
-    pager: PagerOption = None,
-    fail_under: Annotated[
-        float | None,
-        option(
-            "--fail-under",
-            panel=OUTPUT,
-            callback=check_score,
-            metavar="SCORE",
-            help="Exit with status 0 if the document score is at least this, else with 1.",
-        ),
-    ] = None,
-    strict: StrictOption = False,
-    exit_zero: ExitZeroOption = False,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,
+    fail_under: FailUnderOption = None,
+    ending: Ending,
+    reporter: Reporter,
     model: ModelOption = DEFAULT_MODEL,
-    device: DeviceOption = "auto",
-    precision: PrecisionOption = "auto",
-    threads: ThreadsOption = None,
-    no_cache: NoCacheOption = False,
+    runtime: Runtime,
 ) -> None:
     """Compare two documents, several versions of one, or the documents of two folders.
 
@@ -172,41 +112,28 @@ def diff(
     text; -o report.html then writes one page to mail, with a table and the
     changes of each pair, and --reports a report on each pair. Exits with status
     0 if the texts are the same apart from white space and ignored differences,
-    1 if they differ, 2 if something went wrong.
+    1 if they differ, 2 if something went wrong. A .docx file of -o holds
+    tracked changes, a .pdf file two PDFs side by side, or the merged text of
+    other documents.
     """
-    ignored = ignore_options(
-        ignore,
-        ignore_like,
-        case=ignore_case,
-        whitespace=ignore_whitespace,
-        numbers=ignore_numbers,
-        renumbering=ignore_renumbering,
-        list_marks=ignore_list_marks,
-    )
-    reporter = Reporter(quiet, verbose)
-    opened = ModelChoice(model, device, precision, threads, no_cache).open()
-    compared: dict[str, Any] = {
-        "password": password,
-        "pages": parse_pages(pages),
-        "skip_sections": skip_sections or (),
-        "only_sections": only_sections or (),
-        "ignore": ignored,
-        "field": None if field == "none" else field,
-    }
+    ignored, reading = ignoring.options(), selection.arguments()
+    compared: Comparing = {**reading, "ignore": ignored, "field": None if field == "none" else field}
+    opened = runtime.open(model)
     if more or Path(a).is_dir() or Path(b).is_dir():
-        _only_for_two(annotate=annotate, fail_under=fail_under)
-        options = ManyOptions(opened, compared, ignored, top, format, output, reports, pager, reporter)
+        for name, value in (("--annotate", annotate), ("--fail-under", fail_under)):
+            if value is not None:
+                raise OptionError(f"{name} is for two documents only; leave it out.")
+        skipped: Sequence[Skipped] = ()
         if more:
-            same = diff_versions((a, b, *more), options).same
+            if reports is not None:
+                raise OptionError("--reports is for two folders; leave it out.")
+            same = _diff_versions((a, b, *more), opened, compared, format, out, reporter)
         else:
-            found = diff_folders(a, b, options, glob)
-            if strict and found.skipped:
-                raise typer.Exit(2)
-            same = found.same
-        raise typer.Exit(0 if same or exit_zero else 1)
+            same, skipped = _diff_folders(a, b, glob, opened, compared, top, format, reports, out, reporter)
+        raise ending.after(same, skipped)
     if reports is not None:
         raise OptionError("--reports is for two folders; for two documents use -o report.html.")
-    chosen = choose_format(format, output, (a, b, *ignored.like), FORMATS)
+    chosen = choose_format(format, out.output, (a, b, *ignored.like), FORMATS)
     if annotate is not None or chosen is Format.PDF:
         _check_pages(a, b, chosen, annotate, ignored.like)
     from colde_cli.views.progress import progress
@@ -214,36 +141,30 @@ def diff(
     if chosen is Format.TABLE:
         opened.warm = ("colde_cli.views.terminal",)
     aligned = chosen is not Format.JSON or level in (Level.PASSAGE, Level.ALL) or annotate is not None
-    scored = chosen in _SCORED or level in (Level.SECTION, Level.CHUNK) or verbose or fail_under is not None
-    with progress("Encoding", "chunks", show=not quiet) as advance:
-        comparison = opened.compare(
-            a,
-            b,
-            passages=aligned,
-            scores=scored,
-            on_read=reporter.about_document,
-            progress=advance,
-            **compared,
-        )
+    scored = (
+        chosen in _SCORED
+        or level in (Level.SECTION, Level.CHUNK)
+        or reporter.verbose
+        or fail_under is not None
+    )
+    with progress("Encoding", "chunks", show=not reporter.quiet) as advance:
+        hears: dict[str, Any] = {"on_read": reporter.about_document, "progress": advance}
+        comparison = opened.compare(a, b, passages=aligned, scores=scored, **hears, **compared)
     reporter.about_model(comparison.model)
-    warn_if_nothing_ignored((comparison.a.document, comparison.b.document), ignore_like, reporter)
+    ignoring.warn_if_in_vain((comparison.a.document, comparison.b.document), reporter)
     if annotate is not None:
-        _annotate(comparison, annotate, password, parse_pages(pages), reporter)
-    if chosen is Format.DOCX and output is not None:
-        from colde_cli.views.word.redline import comparison_docx
-
-        redline = comparison_docx(comparison)
-        for sentence in redline.warnings:
-            reporter.warning(sentence)
-        write_file([redline.content], output)
-    elif chosen is Format.PDF and output is not None:
-        _write_pdf(comparison, output, password, parse_pages(pages), reporter)
+        _annotate(comparison, annotate, reading, reporter)
+    if chosen in BINARY and out.output is not None:
+        _write_binary(comparison, chosen, out.output, reading, reporter)
     else:
-        shown = verbose or fail_under is not None  # whoever sets a limit wants to see the score
+        shown = reporter.verbose or fail_under is not None  # whoever sets a limit wants to see the score
         with stage("output"):  # JSON is made while it is written
-            content = _render(comparison, chosen, level, top, shown, output, schema, (attention, verbose))
-            deliver(content, output, chosen, pager)
-    raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
+            content = _render(
+                comparison, chosen, level, top, shown, out.output, schema, (attention, reporter.verbose)
+            )
+            out.deliver(content, chosen)
+    passed = comparison.same if fail_under is None else comparison.score >= fail_under
+    raise ending.after(passed, ())
 
 
 def _check_pages(a: str, b: str, chosen: Format, annotate: Path | None, like: tuple[str, ...]) -> None:
@@ -261,31 +182,24 @@ def _check_pages(a: str, b: str, chosen: Format, annotate: Path | None, like: tu
         require_extra("pdf", "A .pdf file from documents that are not both PDF files")
 
 
-def _only_for_two(**options: object) -> None:
-    """Refuse options that folders and histories do not have.
-
-    Raises:
-        OptionError: one of them was given.
-    """
-    for name, value in options.items():
-        if value is not None:
-            raise OptionError(f"{option_name(name)} is for two documents only; leave it out.")
-
-
-def _write_pdf(
-    comparison: Comparison,
-    output: Path,
-    password: str | None,
-    pages: tuple[int, int] | None,
-    reporter: Reporter,
+def _write_binary(
+    comparison: Comparison, chosen: Format, output: Path, reading: Reading, reporter: Reporter
 ) -> None:
-    """Write the pages of two PDFs side by side; of other documents, their text as one column."""
+    """Write tracked changes, or the pages of two PDFs side by side; of other documents, their text as one column."""
+    if chosen is Format.DOCX:
+        from colde_cli.views.word.redline import comparison_docx
+
+        redline = comparison_docx(comparison)
+        for sentence in redline.warnings:
+            reporter.warning(sentence)
+        write_file([redline.content], output)
+        return
     from colde_cli.views.annotated import why_no_pages
 
     if not any(why_no_pages(side.document.path) for side in (comparison.a, comparison.b)):
         from colde_cli.views.annotated import write_side_by_side
 
-        write_side_by_side(comparison, output, password, pages)
+        write_side_by_side(comparison, output, reading["password"], reading["pages"])
         return
     from colde_cli.views.typeset import write_typeset
     from colde_cli.views.wording import plural
@@ -298,17 +212,11 @@ def _write_pdf(
         )
 
 
-def _annotate(
-    comparison: Comparison,
-    folder: Path,
-    password: str | None,
-    pages: tuple[int, int] | None,
-    reporter: Reporter,
-) -> None:
+def _annotate(comparison: Comparison, folder: Path, reading: Reading, reporter: Reporter) -> None:
     """Write the annotated PDFs, and say what is missing."""
     from colde_cli.views.annotated import write_annotated
 
-    for annotated in write_annotated(comparison, folder, password, pages):
+    for annotated in write_annotated(comparison, folder, reading["password"], reading["pages"]):
         if annotated.remark:
             reporter.warning(f"{annotated.shown} {annotated.remark}")
 
@@ -366,29 +274,19 @@ def _lines_or_data(comparison: Comparison, chosen: Format) -> str:
     return views[chosen](comparison)
 
 
-def _status(comparison: Comparison, fail_under: float | None) -> int:
-    if fail_under is not None:
-        return 0 if comparison.score >= fail_under else 1
-    return 0 if comparison.same else 1
-
-
-@dataclass(frozen=True, slots=True)
-class ManyOptions:
-    """The options of `colde diff` that hold for more than two documents."""
-
-    model: Model
-    compared: Mapping[str, Any]
-    ignore: IgnoreOptions
-    top: int
-    format: Format | None
-    output: Path | None
-    reports: Path | None
-    pager: bool | None
-    reporter: Reporter
-
-
-def diff_folders(a: str, b: str, options: ManyOptions, glob: str | None) -> FolderComparison:
-    """Compare two folders and write what was found.
+def _diff_folders(
+    a: str,
+    b: str,
+    glob: str | None,
+    model: Model,
+    compared: Comparing,
+    top: int,
+    format: Format | None,
+    reports: Path | None,
+    out: Destination,
+    reporter: Reporter,
+) -> tuple[bool, Sequence[Skipped]]:
+    """Compare two folders and write what was found; whether they are the same, and the files that were skipped.
 
     Raises:
         OptionError: one of the two is no folder, or the output is one of their documents.
@@ -400,32 +298,26 @@ def diff_folders(a: str, b: str, options: ManyOptions, glob: str | None) -> Fold
     for place, other in (folders, folders[::-1]):
         if not place.is_dir():
             raise OptionError(f"{other} is a folder and {place} is not; name two folders or two documents.")
-    chosen = choose_format(options.format, options.output, options.ignore.like, FOLDER_FORMATS)
-    files = walk(folders, glob)
-    if options.output is not None:
-        refuse_inputs(options.output, files)
-    if options.reports is not None:
-        check_reports(options.reports)
-    reporter = options.reporter
-    view = _FolderView(chosen, options.top)
+    chosen = choose_format(format, out.output, compared["ignore"].like, FOLDER_FORMATS)
+    if out.output is not None:
+        refuse_inputs(out.output, walk(folders, glob))
+    if reports is not None:
+        check_reports(reports)
+    view = _FolderView(chosen, top)
     with (
-        nullcontext() if options.reports is None else PairReports.replacing(options.reports) as view.reports,
+        nullcontext() if reports is None else PairReports.replacing(reports) as view.reports,
         progress("Comparing", "documents", show=not reporter.quiet) as advance,
     ):
-        found = options.model.compare_folders(
-            a, b, glob=glob, each=view.keep, progress=advance, **options.compared
-        )
+        found = model.compare_folders(a, b, glob=glob, each=view.keep, progress=advance, **compared)
         view.write_index(found)
     reporter.about_model(found.model)
     reporter.about_skipped(found.skipped)
     for change in found.files:
         for document in (change.digest.a, change.digest.b) if change.digest else ():
             reporter.about_half_read(document.path, document.report.warnings)
-    links = report_links(view.reports.names if view.reports else {}, options.reports, options.output)
-    deliver(
-        view.render(found, links, to_file=options.output is not None), options.output, chosen, options.pager
-    )
-    return found
+    links = report_links(view.reports.names if view.reports else {}, reports, out.output)
+    out.deliver(view.render(found, links, to_file=out.output is not None), chosen)
+    return found.same, found.skipped
 
 
 class _FolderView:
@@ -478,27 +370,31 @@ class _FolderView:
         return views[self._chosen](found)
 
 
-def diff_versions(versions: Sequence[str], options: ManyOptions) -> History:
-    """Compare each of several versions with the next and write the history of their sections.
+def _diff_versions(
+    versions: Sequence[str],
+    model: Model,
+    compared: Comparing,
+    format: Format | None,
+    out: Destination,
+    reporter: Reporter,
+) -> bool:
+    """Compare each of several versions with the next and write the history of their sections; whether all are the same.
 
     Raises:
         OptionError: one of them is a folder, or the output.
     """
     from colde_cli.views.progress import progress
 
-    if options.reports is not None:
-        raise OptionError("--reports is for two folders; leave it out.")
     if folder := next((version for version in versions if Path(version).is_dir()), None):
         raise OptionError(f"{folder} is a folder; name two folders, or any number of documents.")
-    chosen = choose_format(options.format, options.output, (*versions, *options.ignore.like), HISTORY_FORMATS)
-    with progress("Comparing", "chunks", show=not options.reporter.quiet) as advance:
-        found = options.model.history(versions, progress=advance, **options.compared)
-    options.reporter.about_model(options.model.encoder.info)
+    chosen = choose_format(format, out.output, (*versions, *compared["ignore"].like), HISTORY_FORMATS)
+    with progress("Comparing", "chunks", show=not reporter.quiet) as advance:
+        found = model.history(versions, progress=advance, **compared)
+    reporter.about_model(found.model)
     for document in found.versions:
-        options.reporter.about_document(document)
-    text = _history(found, chosen, to_file=options.output is not None)
-    deliver(text, options.output, chosen, options.pager)
-    return found
+        reporter.about_document(document)
+    out.deliver(_history(found, chosen, to_file=out.output is not None), chosen)
+    return found.same
 
 
 def _history(found: History, chosen: Format, *, to_file: bool) -> str:

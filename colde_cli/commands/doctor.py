@@ -90,7 +90,7 @@ def _paths() -> list[Finding]:
 
 def _configuration() -> Finding:
     """Which colde.toml holds here, and what it says."""
-    from colde_cli import configuration
+    from colde_cli.commands import configuration
     from colde_cli.errors import ColdeError
 
     try:

@@ -8,42 +8,35 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from colde_cli.commands.options import (
-    OUTPUT,
-    DebugOption,
-    DeviceOption,
-    ExitZeroOption,
+    Destination,
+    Ending,
     GlobOption,
-    ModelChoice,
     ModelOption,
-    NoCacheOption,
-    OutputOption,
-    PagerOption,
     PairReports,
     PasswordOption,
-    PrecisionOption,
-    QuietOption,
     Reporter,
     ReportNames,
     ReportsOption,
-    StrictOption,
-    ThreadsOption,
-    VerboseOption,
+    Runtime,
     check_reports,
     check_share,
     corpus_places,
     format_option,
     report_links,
-    search_end,
 )
 from colde_cli.errors import DocumentError
 from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.views.output import Format, choose_format, deliver
+from colde_cli.views.output import Format, choose_format
 
 if TYPE_CHECKING:
     from colde_cli.corpus.duplicates import Families
+    from colde_cli.model_api import Model
 
 FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
+
+
+MAX_REPORTS = 50
 
 
 def dupes(
@@ -51,6 +44,7 @@ def dupes(
         list[str],
         typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files; or an index."),
     ],
+    *,
     min_share: Annotated[
         float,
         option(
@@ -72,22 +66,12 @@ def dupes(
     glob: GlobOption = None,
     password: PasswordOption = None,
     reports: ReportsOption = None,
-    max_reports: Annotated[
-        int, option("--max-reports", panel=OUTPUT, min=1, metavar="N", help="Pairs to write reports on.")
-    ] = 50,
-    strict: StrictOption = False,
     format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
-    output: OutputOption = None,
-    pager: PagerOption = None,
-    exit_zero: ExitZeroOption = False,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,
+    out: Destination,
+    ending: Ending,
+    reporter: Reporter,
     model: ModelOption = DEFAULT_MODEL,
-    device: DeviceOption = "auto",
-    precision: PrecisionOption = "auto",
-    threads: ThreadsOption = None,
-    no_cache: NoCacheOption = False,
+    runtime: Runtime,
 ) -> None:
     """Find copies, versions and parts of documents among many.
 
@@ -99,14 +83,13 @@ def dupes(
     """
     from colde_cli.model_api import dupes as find_dupes
 
-    chosen = choose_format(format, output, corpus, FORMATS)
+    chosen = choose_format(format, out.output, corpus, FORMATS)
     from colde_cli.views.progress import progress
 
-    places = corpus_places(corpus, output, quiet=quiet)
+    places = corpus_places(corpus, out.output, quiet=reporter.quiet)
     if reports is not None:
         check_reports(reports)
-    reporter = Reporter(quiet, verbose)
-    with progress("Reading", "documents", show=not quiet) as advance:
+    with progress("Reading", "documents", show=not reporter.quiet) as advance:
         found = find_dupes(
             places,
             min_share=min_share,
@@ -120,17 +103,15 @@ def dupes(
         reporter.about_half_read(path, sentences)
     names: ReportNames = {}
     if reports is not None:
-        choice = ModelChoice(model, device, precision, threads, no_cache)
-        names = _write_reports(found, reports, max_reports, choice, password, reporter)
-    deliver(_render(found, chosen, output, reports, names), output, chosen, pager)
-    raise search_end(found, found.skipped, strict=strict, exit_zero=exit_zero)
+        names = _write_reports(found, reports, runtime.open(model), password, reporter)
+    out.deliver(_render(found, chosen, out.output, reports, names), chosen)
+    raise ending.after(found, found.skipped)
 
 
 def _write_reports(
     found: Families,
     folder: Path,
-    limit: int,
-    choice: ModelChoice,
+    model: Model,
     password: str | None,
     reporter: Reporter,
 ) -> ReportNames:
@@ -139,12 +120,11 @@ def _write_reports(
     from colde_cli.views.progress import progress
 
     pairs = found.pairs()
-    model = choice.open()
-    if len(pairs) > limit:
-        reporter.warning(f"Reports are written on {limit} of {len(pairs):,} pairs; see --max-reports.")
+    if len(pairs) > MAX_REPORTS:
+        reporter.warning(f"Reports are written on the first {MAX_REPORTS} of {len(pairs):,} pairs.")
     with PairReports.replacing(folder) as reports:
-        with progress("Comparing", "pairs", min(limit, len(pairs)), show=not reporter.quiet) as advance:
-            for pair in pairs[:limit]:
+        with progress("Comparing", "pairs", min(MAX_REPORTS, len(pairs)), show=not reporter.quiet) as advance:
+            for pair in pairs[:MAX_REPORTS]:
                 try:
                     reports.write(pair, model.compare(*pair, password=password))
                 except DocumentError as error:  # it was readable a moment ago

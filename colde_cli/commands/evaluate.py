@@ -6,25 +6,20 @@ from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from colde_cli.commands.options import (
     DATA,
-    DebugOption,
-    DeviceOption,
     DocsOption,
-    ModelChoice,
-    NoCacheOption,
     OutputOption,
     PairsOption,
-    PrecisionOption,
-    QuietOption,
     Reporter,
+    Runtime,
+    SeedOption,
     SplitName,
-    ThreadsOption,
-    VerboseOption,
+    SplitOption,
     format_option,
     require_extra,
 )
@@ -52,6 +47,7 @@ class BaselineName(StrEnum):
     MEAN = "mean"
     CENTRED_MEAN = "centred-mean"
     MAX_MEAN = "max-mean"
+    PARTS = "parts"
     ALL = "all"
 
 
@@ -61,6 +57,7 @@ def evaluate(
     ],
     pairs: PairsOption,
     docs: DocsOption,
+    *,
     validation: Annotated[
         list[Path] | None,
         option(
@@ -70,17 +67,15 @@ def evaluate(
             help="Labelled pairs that set the thresholds. Default: the validation split of --pairs.",
         ),
     ] = None,
-    split: Annotated[
-        SplitName,
-        option("--split", panel=DATA, metavar="NAME", help="Split to measure, if the data has splits."),
-    ] = SplitName.TEST,
+    split: SplitOption = SplitName.TEST,
     baseline: Annotated[
         list[BaselineName] | None,
         option(
             "--baseline",
             panel=_FIGURES,
             metavar="NAME",
-            help="Also measure a baseline: tfidf, bm25, mean, centred-mean, max-mean or all; repeatable.",
+            help="Also measure a baseline: tfidf, bm25, mean, centred-mean, max-mean or all of them;"
+            " or parts, each part of the score alone, and the score without it; repeatable.",
         ),
     ] = None,
     field: Annotated[
@@ -92,14 +87,7 @@ def evaluate(
             help="Score as rank does, with the statistics of each data set's documents or of a field profile.",
         ),
     ] = None,
-    parts: Annotated[
-        bool,
-        option(
-            "--parts",
-            panel=_FIGURES,
-            help="Also measure each part of the score alone, and the score without it.",
-        ),
-    ] = False,
+    parts: Annotated[bool, option("--parts", hidden=True, help="As --baseline parts.")] = False,
     retrieval: Annotated[
         bool,
         option("--retrieval", panel=_FIGURES, help="Also search for each document's partners among all."),
@@ -123,18 +111,11 @@ def evaluate(
             help="Bootstrap draws for intervals and tests; 0 for none.",
         ),
     ] = 2000,
-    seed: Annotated[
-        int, option("--seed", panel=_FIGURES, min=0, metavar="N", help="Seed of the bootstrap.")
-    ] = 0,
+    seed: SeedOption = 0,
     format: Annotated[Format | None, format_option("table|json|csv|html")] = None,
     output: OutputOption = None,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,
-    device: DeviceOption = "auto",
-    precision: PrecisionOption = "auto",
-    threads: ThreadsOption = None,
-    no_cache: NoCacheOption = False,
+    reporter: Reporter,
+    runtime: Runtime,
 ) -> None:
     """Measure models on labelled pairs, beside baselines.
 
@@ -149,18 +130,17 @@ def evaluate(
     chosen = choose_format(format, output, map(str, (*pairs, *docs, *(validation or []))), _FORMATS)
     if field is not None and robustness is not None:
         raise OptionError("--robustness is measured without a field; leave out one of the two options.")
+    parts = parts or BaselineName.PARTS in (baseline or ())
     if parts and retrieval:
-        raise OptionError("--parts is measured on pairs alone; leave out --retrieval.")
+        raise OptionError("The parts of a score are measured on pairs alone; leave out --retrieval.")
     attack = _make_attack(robustness, seed)
-    reporter = Reporter(quiet, verbose)
     sets = read_evaluation_sets(docs, pairs, validation or [], split.value)
     if split is not SplitName.TEST and all(item.split is None for item in sets):
         raise OptionError(f"No pair names a split, so --split {split.value} chooses none; leave it out.")
     # Documents can be files of their own, which the lines of --docs name.
     refuse_inputs(output, (document.path for item in sets for document in item.documents.values()))
     plan = MeasurementPlan(split.value, retrieval, bootstrap, seed)
-    options = {"device": device, "precision": precision, "threads": threads, "no_cache": no_cache}
-    evaluation = _measure(models, baseline or [], sets, plan, reporter, options, attack, field, parts)
+    evaluation = _measure(models, baseline or [], sets, plan, reporter, runtime, attack, field, parts)
     deliver(_render(evaluation, chosen, output), output, chosen)
 
 
@@ -211,7 +191,7 @@ def _measure(
     sets: Sequence[EvaluationSet],
     plan: MeasurementPlan,
     reporter: Reporter,
-    options: dict[str, Any],
+    runtime: Runtime,
     attack: Attack | None,
     field: str | None,
     parts: bool,
@@ -221,12 +201,16 @@ def _measure(
     from colde_cli.views.progress import progress
 
     wanted = list(dict.fromkeys(item.value for item in baselines))
-    names = list(BASELINES) if BaselineName.ALL.value in wanted else wanted
+    names = (
+        list(BASELINES)
+        if BaselineName.ALL.value in wanted
+        else [name for name in wanted if name in BASELINES]
+    )
     show = not reporter.quiet
     # Changed documents are compared chunk by chunk; baselines use the chunks of the first model.
     chunks = len(models) if attack is not None else int(bool(set(names) & CHUNK_BASELINES))
     with progress("Encoding", "chunks", show=show) as advance:
-        opened = _open_models(models, chunks, plan.retrieval, field, reporter, options, advance)
+        opened = _open_models(models, chunks, plan.retrieval, field, reporter, runtime, advance)
         for model in opened:
             for evaluation_set in sets:
                 model.encodings(evaluation_set)
@@ -242,7 +226,7 @@ def _open_models(
     retrieval: bool,
     field: str | None,
     reporter: Reporter,
-    options: dict[str, Any],
+    runtime: Runtime,
     progress: Callable[[int], None],
 ) -> list[ModelSystem]:
     """Load every model once; its name is that of its folder, or as given if two folders share a name.
@@ -252,9 +236,7 @@ def _open_models(
     from colde_cli.evaluation.systems import ModelSystem
 
     given = list(dict.fromkeys(models))
-    encoders = [
-        ModelChoice(model, **options).load(parts=number < chunks) for number, model in enumerate(given)
-    ]
+    encoders = [runtime.load(model, parts=number < chunks) for number, model in enumerate(given)]
     counts = Counter(encoder.folder.name for encoder in encoders)
     systems = []
     for model, encoder in zip(given, encoders, strict=True):

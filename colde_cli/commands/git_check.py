@@ -20,28 +20,18 @@ import typer
 
 from colde_cli.commands.options import (
     OUTPUT,
+    AllowOption,
     DebugOption,
-    DeviceOption,
-    IgnoreCaseOption,
-    IgnoreLikeOption,
-    IgnoreListMarksOption,
-    IgnoreNumbersOption,
-    IgnoreOption,
-    IgnoreRenumberingOption,
-    IgnoreWhitespaceOption,
+    FailUnderOption,
+    Ignoring,
     Level,
     LevelOption,
-    ListedOption,
-    ModelChoice,
     ModelOption,
-    NoCacheOption,
     PasswordOption,
-    PrecisionOption,
-    ThreadsOption,
-    check_score,
+    Runtime,
+    TopOption,
     format_option,
     from_the_command_line,
-    ignore_options,
 )
 from colde_cli.corpus.git_changes import Change, Repository, StoredFile
 from colde_cli.errors import DocumentError, OptionError
@@ -78,6 +68,7 @@ def git_check(
             help="Of the documents, as git takes them. Default: PDF, Word and OpenDocument.",
         ),
     ] = None,
+    *,
     base: Annotated[str, option("--base", metavar="COMMIT", help="Compare HEAD with this commit.")] = "",
     hook: Annotated[
         bool,
@@ -86,14 +77,7 @@ def git_check(
             help="Compare what is staged with HEAD, or the commits of a run of pre-commit.",
         ),
     ] = False,
-    allow: Annotated[
-        list[str] | None,
-        option(
-            "--allow",
-            metavar="SECTION|PATTERN|KIND",
-            help="What may change, as for colde verify.",
-        ),
-    ] = None,
+    allow: AllowOption = None,
     verify: Annotated[
         bool, option("--verify", help="Nothing else may change, even if nothing is allowed.")
     ] = False,
@@ -104,22 +88,8 @@ def git_check(
         bool,
         option("--allow-deleted", help="With --allow or --verify: documents may be deleted."),
     ] = False,
-    fail_under: Annotated[
-        float | None,
-        option(
-            "--fail-under",
-            callback=check_score,
-            metavar="SCORE",
-            help="Refuse a document whose score with its earlier version is below.",
-        ),
-    ] = None,
-    ignore: IgnoreOption = None,
-    ignore_case: IgnoreCaseOption = False,
-    ignore_whitespace: IgnoreWhitespaceOption = False,
-    ignore_numbers: IgnoreNumbersOption = False,
-    ignore_renumbering: IgnoreRenumberingOption = False,
-    ignore_list_marks: IgnoreListMarksOption = False,
-    ignore_like: IgnoreLikeOption = None,
+    fail_under: FailUnderOption = None,
+    ignoring: Ignoring,
     password: PasswordOption = None,
     format: Annotated[Format | None, format_option("table|github")] = None,
     summary: Annotated[
@@ -127,13 +97,10 @@ def git_check(
         option("--summary", panel=OUTPUT, metavar="FILE", help="Also add Markdown to this file."),
     ] = None,
     level: LevelOption = Level.PASSAGE,
-    top: ListedOption = 10,
+    top: TopOption = 10,
     debug: DebugOption = False,
     model: ModelOption = DEFAULT_MODEL,
-    device: DeviceOption = "auto",
-    precision: PrecisionOption = "auto",
-    threads: ThreadsOption = None,
-    no_cache: NoCacheOption = False,
+    runtime: Runtime,
 ) -> None:
     """Check the documents that a commit changes: the gate of the action and of the hook.
 
@@ -142,18 +109,9 @@ def git_check(
     compared. docs/git.md says more.
     """
     from_the_command_line(context, _DECIDES)
-    ignored = ignore_options(
-        ignore,
-        ignore_like,
-        case=ignore_case,
-        whitespace=ignore_whitespace,
-        numbers=ignore_numbers,
-        renumbering=ignore_renumbering,
-        list_marks=ignore_list_marks,
-    )
+    ignored = ignoring.options()
     chosen = choose_format(format, None, (), FORMATS)
     strict = verify or bool(allow)
-    choice = ModelChoice(model, device, precision, threads, no_cache)
     with _not_commands(chosen):
         repository = Repository.here()
         old, new = _commits(repository, base, hook=hook)
@@ -164,7 +122,7 @@ def git_check(
             tuple(allow or ()),
             ignored,
             password,
-            choice.open(),
+            runtime.open(model),
             strict=strict,
             scored=not strict or fail_under is not None or chosen is Format.GITHUB or summary is not None,
             allow_added=allow_added,

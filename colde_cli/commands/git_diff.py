@@ -16,25 +16,14 @@ import typer
 
 from colde_cli.commands.options import (
     DebugOption,
-    DeviceOption,
-    IgnoreCaseOption,
-    IgnoreLikeOption,
-    IgnoreListMarksOption,
-    IgnoreNumbersOption,
-    IgnoreOption,
-    IgnoreRenumberingOption,
-    IgnoreWhitespaceOption,
+    Ignoring,
     Level,
     LevelOption,
-    ListedOption,
-    ModelChoice,
     ModelOption,
-    NoCacheOption,
     PasswordOption,
-    PrecisionOption,
+    Runtime,
     SkipSectionsOption,
-    ThreadsOption,
-    ignore_options,
+    TopOption,
 )
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
@@ -42,6 +31,7 @@ from colde_cli.views.output import deliver
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
+    from colde_cli.model_api import Model
     from colde_cli.similarity.redline import IgnoreOptions
 
 _NOTHING = ("/dev/null", "nul")
@@ -58,38 +48,21 @@ def git_diff(
             metavar="PATH [OLD-FILE OLD-HEX OLD-MODE NEW-FILE NEW-HEX NEW-MODE]", help="As git gives them."
         ),
     ],
+    *,
     password: PasswordOption = None,
     skip_sections: SkipSectionsOption = None,
-    ignore: IgnoreOption = None,
-    ignore_case: IgnoreCaseOption = False,
-    ignore_whitespace: IgnoreWhitespaceOption = False,
-    ignore_numbers: IgnoreNumbersOption = False,
-    ignore_renumbering: IgnoreRenumberingOption = False,
-    ignore_list_marks: IgnoreListMarksOption = False,
-    ignore_like: IgnoreLikeOption = None,
+    ignoring: Ignoring,
     level: LevelOption = Level.PASSAGE,
-    top: ListedOption = 10,
+    top: TopOption = 10,
     debug: DebugOption = False,
     model: ModelOption = DEFAULT_MODEL,
-    device: DeviceOption = "auto",
-    precision: PrecisionOption = "auto",
-    threads: ThreadsOption = None,
-    no_cache: NoCacheOption = False,
+    runtime: Runtime,
 ) -> None:
     """Compare two versions of a document for git, which runs this command (docs/git.md)."""
     _follow_colours_of_git()
     change = _change(arguments)
-    ignored = ignore_options(
-        ignore,
-        ignore_like,
-        case=ignore_case,
-        whitespace=ignore_whitespace,
-        numbers=ignore_numbers,
-        renumbering=ignore_renumbering,
-        list_marks=ignore_list_marks,
-    )
-    choice = ModelChoice(model, device, precision, threads, no_cache)
-    options = _Options(password, tuple(skip_sections or ()), ignored, choice, level, top)
+    ignored = ignoring.options()
+    options = _Options(password, tuple(skip_sections or ()), ignored, runtime.open(model), level, top)
     if _nobody_reads():
         return
     try:
@@ -126,7 +99,7 @@ class _Options:
     password: str | None
     skip: tuple[str, ...]
     ignore: IgnoreOptions
-    choice: ModelChoice
+    model: Model
     level: Level
     top: int
 
@@ -197,7 +170,7 @@ def _compared(documents: list[Document], versions: tuple[_Version, _Version], op
     try:
         # By their own names: pictures and pages that may differ are looked at in the files.
         a, b = (replace(document, path=of.file) for document, of in zip(documents, versions, strict=True))
-        comparison = options.choice.open().compare(
+        comparison = options.model.compare(
             a,
             b,
             ignore=options.ignore,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -10,18 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from colde_cli.commands.options import (
-    OUTPUT,
-    DebugOption,
-    DeviceOption,
+    FolderOption,
     GlobOption,
-    ModelChoice,
     ModelOption,
-    NoCacheOption,
-    PrecisionOption,
-    QuietOption,
     Reporter,
-    ThreadsOption,
-    VerboseOption,
+    Runtime,
+    VerifyOption,
     format_option,
 )
 from colde_cli.errors import BadIndexError, OptionError
@@ -45,12 +40,8 @@ def index(
             metavar="CORPUS", help="Folders, with everything below them, and files; or an index to update."
         ),
     ],
-    output: Annotated[
-        Path | None,
-        option(
-            "--output", "-o", panel=OUTPUT, metavar="INDEX", help="Folder of the index, such as papers.colde."
-        ),
-    ] = None,
+    *,
+    output: FolderOption = None,
     glob: GlobOption = None,
     forget: Annotated[
         list[Path] | None,
@@ -74,14 +65,7 @@ def index(
         bool,
         option("--status", envvar=None, help="Show what an index holds and whether its files have changed."),
     ] = False,
-    verify: Annotated[
-        bool,
-        option(
-            "--verify",
-            envvar=None,
-            help="Check every record and side file; exit with status 2 if one is damaged.",
-        ),
-    ] = False,
+    verify: VerifyOption = False,
     compact: Annotated[
         bool,
         option("--compact", envvar=None, help="Drop what no document needs any more, and free the space."),
@@ -91,20 +75,10 @@ def index(
         option(
             "--cluster",
             panel=REMOTE,
-            metavar="local|ray://HOST:PORT",
+            metavar="local|ray://HOST:PORT[?gpus=SHARE]",
             help="Read and encode on a Ray cluster, whose nodes see the files by the same paths.",
         ),
     ] = None,
-    gpus: Annotated[
-        float,
-        option(
-            "--gpus",
-            panel=REMOTE,
-            metavar="SHARE",
-            min=0,
-            help="GPUs for each encoder on the cluster, such as 0.5.",
-        ),
-    ] = 0,
     push: Annotated[
         str | None,
         option(
@@ -128,14 +102,9 @@ def index(
         option("--force", panel=REMOTE, help="Push or pull even if that replaces changes made there."),
     ] = False,
     format: Annotated[Format | None, format_option("table|json", "text")] = None,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,
+    reporter: Reporter,
     model: ModelOption = DEFAULT_MODEL,
-    device: DeviceOption = "auto",
-    precision: PrecisionOption = "auto",
-    threads: ThreadsOption = None,
-    no_cache: NoCacheOption = False,
+    runtime: Runtime,
 ) -> None:
     """Read and encode a corpus ahead of time, so that rank answers at once.
 
@@ -150,7 +119,7 @@ def index(
     colde rank QUERY URL searches it there.
     """
     if pull is not None:
-        _pull(corpus, output, pull, force, quiet, push)
+        _pull(corpus, output, pull, force, reporter.quiet, push)
         return
     folder, places = _split(corpus, output)
     chosen = choose_format(format, None)
@@ -159,13 +128,12 @@ def index(
             raise OptionError("--status, --verify and --compact stand alone, beside the name of an index.")
         raise typer.Exit(_look_after(folder, chosen, status=status, verify=verify))
     if push is not None and not places:
-        _push(folder, push, force, quiet)
+        _push(folder, push, force, reporter.quiet)
         return
     source = context.get_parameter_source("model")
     if source is not None and source.name == "DEFAULT":
         model = _model_of(folder)
-    opened = ModelChoice(model, device, precision, threads, no_cache).open()
-    reporter = Reporter(quiet, verbose)
+    opened = runtime.open(model)
     update = partial(
         opened.index,
         folder,
@@ -174,11 +142,11 @@ def index(
         glob=glob,
         drop_missing=drop_missing,
         reread=reread,
-        cluster=_cluster(cluster, gpus),
+        cluster=None if cluster is None else _cluster(cluster),
     )
     _update(folder, update, chosen, reporter)
     if push is not None:
-        _push(folder, push, force, quiet)
+        _push(folder, push, force, reporter.quiet)
 
 
 def _model_of(folder: Path) -> str:
@@ -223,14 +191,19 @@ def _update(
         reporter.about_stages(update.times)
 
 
-def _cluster(address: str | None, gpus: float) -> RayCluster | None:
-    if address is None:
-        if gpus:
-            raise OptionError("--gpus is for the encoders of a cluster; name it with --cluster.")
-        return None
+def _cluster(address: str) -> RayCluster:
+    """The cluster at an address, which may end in the share of a GPU that each encoder takes: `?gpus=0.5`.
+
+    Raises:
+        OptionError: what comes after the address is no such share.
+    """
     from colde_cli.corpus.ray_cluster import RayCluster
 
-    return RayCluster(address, gpus)
+    place, question, share = address.partition("?")
+    match = re.fullmatch(r"gpus=(\d{1,3}(?:\.\d{1,9})?)", share)
+    if question and match is None:
+        raise OptionError(f"--cluster {address} does not end in a share of GPUs such as ?gpus=0.5.")
+    return RayCluster(place, float(match[1]) if match else 0)
 
 
 def _look_after(folder: Path, chosen: Format, *, status: bool, verify: bool) -> int:
@@ -265,7 +238,7 @@ def _push(folder: Path, url: str, force: bool, quiet: bool) -> None:
 
 
 def _pull(
-    corpus: list[Path], output: Path | None, url: str, force: bool, quiet: bool, push_url: str | None
+    corpus: list[Path], output: str | None, url: str, force: bool, quiet: bool, push_url: str | None
 ) -> None:
     from colde_cli.corpus.publishing import pull
     from colde_cli.views.output import note
@@ -286,12 +259,12 @@ def _transferred(done: Transfer) -> str:
     return f"{done.sent} of {done.blocks} blocks ({done.sent_bytes / 1e6:.1f} MB)"
 
 
-def _split(corpus: list[Path], output: Path | None) -> tuple[Path, list[Path]]:
+def _split(corpus: list[Path], output: str | None) -> tuple[Path, list[Path]]:
     """The folder of the index, and the places to add to it."""
     from colde_cli.corpus.finding import is_index
 
     if output is not None:
-        return output, corpus
+        return Path(output), corpus
     if len(corpus) == 1 and (is_index(corpus[0]) or not corpus[0].exists()):
         return corpus[0], []
     raise OptionError(f"Name the index to make with --output, such as: -o {corpus[0].name or 'corpus'}.colde")

@@ -5,22 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from colde_cli.commands.options import (
-    DebugOption,
-    DeviceOption,
-    ModelChoice,
-    ModelOption,
-    NoCacheOption,
-    PrecisionOption,
-    QuietOption,
-    ThreadsOption,
-    require_extra,
-)
+from colde_cli.commands.options import ModelOption, Reporter, Runtime, require_extra
 from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
 
 
 def mcp(
+    *,
     root: Annotated[
         list[Path] | None,
         option(
@@ -29,13 +20,9 @@ def mcp(
             help="Folder that may be read, with all below it; repeatable. Default: the working folder.",
         ),
     ] = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,
+    reporter: Reporter,
     model: ModelOption = DEFAULT_MODEL,
-    device: DeviceOption = "auto",
-    precision: PrecisionOption = "auto",
-    threads: ThreadsOption = None,
-    no_cache: NoCacheOption = False,
+    runtime: Runtime,
 ) -> None:
     """Offer compare, rank and read_passages to an agent (Model Context Protocol).
 
@@ -45,6 +32,5 @@ def mcp(
     require_extra("mcp", "colde mcp")
     from colde_cli.service.mcp_server import Library, create_server
 
-    choice = ModelChoice(model, device, precision, threads, no_cache)
-    library = Library(root or [Path.cwd()], choice.open())
+    library = Library(root or [Path.cwd()], runtime.open(model))
     create_server(library).run("stdio")

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.options import DebugOption, format_option
+from colde_cli.commands.options import DebugOption, VerifyOption, format_option
 from colde_cli.errors import ModelError, OptionError
-from colde_cli.recipes import option
 from colde_cli.views.output import Format, choose_format, prepare_output
 
 if TYPE_CHECKING:
@@ -48,15 +47,7 @@ def models(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="Model to describe. Default: list all models.")
     ] = None,
-    verify: Annotated[
-        bool,
-        option(
-            "--verify",
-            envvar=None,
-            help="Check every file of the model, or of a field profile, against its checksum; exit with status 2 "
-            "if one was altered, is missing or was added.",
-        ),
-    ] = False,
+    verify: VerifyOption = False,
     format: Annotated[Format | None, format_option("table|json")] = None,
     debug: DebugOption = False,
 ) -> None:

@@ -17,17 +17,18 @@ import typer
 
 from colde_cli.errors import MissingExtraError, OptionError
 from colde_cli.files import atomic_folder
-from colde_cli.recipes import option
-from colde_cli.settings import DEFAULT_MODEL
+from colde_cli.recipes import option, option_name
+from colde_cli.views.output import Format, deliver, refuse_inputs
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.finding import Skipped
+    from colde_cli.corpus.finding import Filter, Skipped
     from colde_cli.corpus.pipeline import StageTimes
     from colde_cli.documents.document import Document
     from colde_cli.encoder.encoding import DocumentEncoder, RuntimeInfo
     from colde_cli.model_api import Model
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.redline import IgnoreOptions
+    from colde_cli.similarity.sources import Reading
 
 _METAVAR = 40
 """Maximum length of a list of formats that the help shows in place of the value."""
@@ -90,6 +91,25 @@ OutputOption = Annotated[
     Path | None,
     option("--output", "-o", panel=OUTPUT, metavar="FILE", help="File to write, instead of standard output."),
 ]
+FolderOption = Annotated[
+    str | None,
+    option(
+        *("--output", "-o"),
+        panel=OUTPUT,
+        metavar="FOLDER",
+        help="Folder to make, such as papers.colde; a field profile needs only a name.",
+    ),
+]
+TopOption = Annotated[
+    int,
+    option(
+        *("--top", "-n", "-k"),
+        panel=OUTPUT,
+        metavar="N",
+        min=1,
+        help="Documents to list, or passages or chunks of each kind.",
+    ),
+]
 ReportsOption = Annotated[
     Path | None,
     option(
@@ -99,36 +119,47 @@ ReportsOption = Annotated[
         help="Also write an HTML report on each pair, and a page that links them.",
     ),
 ]
-PagerOption = Annotated[
-    bool | None,
-    option(
-        "--pager/--no-pager",
-        panel=OUTPUT,
-        help="Show the output in a pager. Default: only a table longer than the screen.",
-    ),
-]
-QuietOption = Annotated[
-    bool,
-    option("--quiet", "-q", panel=OUTPUT, callback=keep_for_main, help="Hide warnings and progress."),
-]
-VerboseOption = Annotated[
-    bool,
-    option(
-        "--verbose",
-        "-v",
-        panel=OUTPUT,
-        callback=keep_for_main,
-        help="Also show the parts of each score, what runs where, what was left out and what took how long.",
-    ),
-]
 DebugOption = Annotated[
     bool,
     option("--debug", panel=OUTPUT, callback=keep_for_main, help="Show the traceback of an error."),
 ]
-ExitZeroOption = Annotated[bool, option("--exit-zero", panel=OUTPUT, help="Exit with status 0 instead of 1.")]
-StrictOption = Annotated[
-    bool, option("--strict", panel=OUTPUT, help="Exit with status 2 if a file cannot be read.")
-]
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where the output goes."""
+
+    output: OutputOption = None
+    pager: Annotated[
+        bool | None,
+        option(
+            "--pager/--no-pager",
+            panel=OUTPUT,
+            help="Show the output in a pager. Default: only a table longer than the screen.",
+        ),
+    ] = None
+
+    def deliver(self, text: str | Iterable[str], chosen: Format) -> None:
+        """Write text in a format."""
+        deliver(text, self.output, chosen, self.pager)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a search ends."""
+
+    strict: Annotated[
+        bool, option("--strict", panel=OUTPUT, help="Exit with status 2 if a file cannot be read.")
+    ] = False
+    exit_zero: Annotated[
+        bool, option("--exit-zero", panel=OUTPUT, help="Exit with status 0 instead of 1.")
+    ] = False
+
+    def after(self, found: object, skipped: Sequence[Skipped]) -> typer.Exit:
+        """The end, to raise: status 0 if something was found, 1 if not, as grep; strict, 2 if files were skipped."""
+        if self.strict and skipped:
+            return typer.Exit(2)
+        return typer.Exit(0 if found or self.exit_zero else 1)
 
 
 _REPORTS = re.compile(r"index\.html|\d{4,}\.html")
@@ -213,8 +244,20 @@ def report_links(names: ReportNames, folder: Path | None, output: Path | None) -
 class Reporter:
     """Writes warnings and notes to stderr, as far as `--quiet` and `--verbose` want them."""
 
-    quiet: bool = False
-    verbose: bool = False
+    quiet: Annotated[
+        bool,
+        option("--quiet", "-q", panel=OUTPUT, callback=keep_for_main, help="Hide warnings and progress."),
+    ] = False
+    verbose: Annotated[
+        bool,
+        option(
+            *("--verbose", "-v"),
+            panel=OUTPUT,
+            callback=keep_for_main,
+            help="Also show the parts of each score, what runs where, what was left out and what took how long.",
+        ),
+    ] = False
+    debug: DebugOption = False
 
     def warning(self, sentence: str) -> None:
         """Print a warning, unless `--quiet`."""
@@ -276,73 +319,45 @@ ModelOption = Annotated[
 DeviceOption = Annotated[
     str, option("--device", panel=MODEL, metavar="auto|cpu|cuda[:N]", help="Device to run the model on.")
 ]
-PrecisionOption = Annotated[
-    str,
-    option(
-        "--precision", panel=MODEL, metavar="auto|int8|fp16|fp32", help="Numerical precision of the model."
-    ),
-]
-ThreadsOption = Annotated[
-    int | None,
-    option(
-        "--threads",
-        panel=MODEL,
-        min=1,
-        metavar="N",
-        help="Chunks to encode at the same time on the CPU. Default: one per core.",
-    ),
-]
-NoCacheOption = Annotated[
-    bool, option("--no-cache", panel=MODEL, help="Neither read nor write the cache of chunk vectors.")
-]
 
 
 @dataclass(frozen=True, slots=True)
-class ModelChoice:
-    """The options that choose a model and how it runs."""
+class Runtime:
+    """How a model runs."""
 
-    model: str = DEFAULT_MODEL
-    device: str = "auto"
-    precision: str = "auto"
-    threads: int | None = None
-    no_cache: bool = False
+    device: DeviceOption = "auto"
+    precision: Annotated[
+        str,
+        option(
+            *("--precision",),
+            panel=MODEL,
+            metavar="auto|int8|fp16|fp32",
+            help="Numerical precision of the model.",
+        ),
+    ] = "auto"
+    # As COLDE_THREADS, or `threads` in colde.toml; the name of earlier versions.
+    threads: Annotated[int | None, option("--threads", hidden=True, min=1, help="As COLDE_THREADS.")] = None
+    no_cache: Annotated[
+        bool, option("--no-cache", panel=MODEL, help="Neither read nor write the cache of chunk vectors.")
+    ] = False
 
-    def open(self) -> Model:
-        """The model, which is loaded when it is first needed."""
-        from colde_cli.encoder.cache import Cache
+    def open(self, model: str) -> Model:
+        """A model, which is loaded when it is first needed."""
         from colde_cli.model_api import Model
 
-        return Model(
-            self.model,
-            device=self.device,
-            precision=self.precision,
-            threads=self.threads,
-            cache=None if self.no_cache else Cache.open(),
-        )
+        return Model(model, **self._arguments())
 
-    def load(self, *, parts: bool = True, ahead: bool = True) -> DocumentEncoder:
-        """Load the encoder; its sessions open in the background.
-
-        Args:
-            parts: also compute vectors of sections and chunks; see `open_encoder`.
-            ahead: also open what only new documents need; see `open_encoder`.
-
-        Raises:
-            ModelError, DeviceError, OptionError: as `open_encoder`.
-        """
-        from colde_cli.encoder.cache import Cache
+    def load(self, model: str, *, parts: bool = True) -> DocumentEncoder:
+        """Load a model; `parts` as for `open_encoder`."""
         from colde_cli.encoder.loading import open_encoder
 
+        return open_encoder(model, parts=parts, **self._arguments())
+
+    def _arguments(self) -> dict[str, Any]:
+        from colde_cli.encoder.cache import Cache
+
         cache = None if self.no_cache else Cache.open()
-        return open_encoder(
-            self.model,
-            device=self.device,
-            precision=self.precision,
-            cache=cache,
-            threads=self.threads,
-            parts=parts,
-            ahead=ahead,
-        )
+        return {"device": self.device, "precision": self.precision, "threads": self.threads, "cache": cache}
 
 
 GlobOption = Annotated[
@@ -354,7 +369,7 @@ FieldOption = Annotated[
     option(
         "--field",
         metavar="corpus|none|NAME|FOLDER",
-        help="Statistics to score with: of the corpus, of the model alone (none), or a profile of colde adapt.",
+        help="Statistics to score with: a profile of colde adapt, those of the corpus, or of the model alone (none).",
     ),
 ]
 PasswordOption = Annotated[
@@ -367,10 +382,32 @@ SkipSectionsOption = Annotated[
     list[str] | None,
     option("--skip-sections", metavar="PATTERN", help="Leave out sections, such as references; repeatable."),
 ]
-OnlySectionsOption = Annotated[
-    list[str] | None,
-    option("--only-sections", metavar="PATTERN", help="Read only these sections; repeatable."),
-]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which parts of documents to read."""
+
+    password: PasswordOption = None
+    pages: PagesOption = None
+    skip_sections: SkipSectionsOption = None
+    only_sections: Annotated[
+        list[str] | None,
+        option("--only-sections", metavar="PATTERN", help="Read only these sections; repeatable."),
+    ] = None
+
+    def arguments(self) -> Reading:
+        """As arguments of `read` and of comparisons.
+
+        Raises:
+            OptionError: the pages are no range.
+        """
+        return {
+            "password": self.password,
+            "pages": parse_pages(self.pages),
+            "skip_sections": self.skip_sections or (),
+            "only_sections": self.only_sections or (),
+        }
 
 
 def parse_pages(text: str | None) -> tuple[int, int] | None:
@@ -389,29 +426,6 @@ def parse_pages(text: str | None) -> tuple[int, int] | None:
     return first, last
 
 
-IgnoreOption = Annotated[
-    list[str] | None,
-    option(
-        "--ignore",
-        panel=IGNORE,
-        metavar="LIST",
-        help="Differences that do not count, separated by commas: case (-i), whitespace (-w), numbers, renumbering,"
-        " list-marks; outside (all texts beside the body), parts (all that is not read), or kinds of them such as"
-        " headers, comments, links, pictures; repeatable.",
-    ),
-]
-# The names of earlier versions, for this one.
-IgnoreCaseOption = Annotated[bool, option("--ignore-case", "-i", hidden=True, help="As --ignore case.")]
-IgnoreWhitespaceOption = Annotated[
-    bool, option("--ignore-whitespace", "-w", hidden=True, help="As --ignore whitespace.")
-]
-IgnoreNumbersOption = Annotated[bool, option("--ignore-numbers", hidden=True, help="As --ignore numbers.")]
-IgnoreRenumberingOption = Annotated[
-    bool, option("--ignore-renumbering", hidden=True, help="As --ignore renumbering.")
-]
-IgnoreListMarksOption = Annotated[
-    bool, option("--ignore-list-marks", hidden=True, help="As --ignore list-marks.")
-]
 IgnoreLikeOption = Annotated[
     list[Path] | None,
     option(
@@ -423,32 +437,85 @@ IgnoreLikeOption = Annotated[
 ]
 
 
-def ignore_options(
-    names: Sequence[str] | None, like: Sequence[Path] | None = None, **switches: bool
-) -> IgnoreOptions:
-    """The object of `--ignore` and `--ignore-like`.
-
-    Args:
-        names: lists of names, with commas.
-        like: templates.
-        switches: of the earlier options, by the names of its fields.
-
-    Raises:
-        OptionError: a name is none.
-    """
-    from colde_cli.similarity.outside import ignoring
-
-    return ignoring(names or (), like=tuple(map(str, like or ())), **switches)
+def _switch(name: str, *short: str) -> Any:  # noqa: ANN401
+    """An option of earlier versions for a name of `--ignore`."""
+    return option(f"--ignore-{name}", *short, hidden=True, help=f"As --ignore {name}.")
 
 
-def warn_if_nothing_ignored(
-    documents: Sequence[Document], files: Sequence[Path] | None, reporter: Reporter
-) -> None:
-    """Warn if `--ignore-like` left nothing out: the wrong template is a likely mistake."""
-    reports = [document.report.ignored for document in documents]
-    if files and not any(report is not None and (report.stretches or report.sections) for report in reports):
-        names = ", ".join(path.name for path in files)
-        reporter.warning(f"{names} and the two documents have no sentence in common; nothing was left out.")
+@dataclass(frozen=True, slots=True)
+class Ignoring:
+    """The differences that do not count."""
+
+    ignore: Annotated[
+        list[str] | None,
+        option(
+            "--ignore",
+            panel=IGNORE,
+            metavar="LIST",
+            help="Differences that do not count, separated by commas: case (-i), whitespace (-w), numbers, renumbering,"
+            " list-marks; outside (all texts beside the body), parts (all that is not read), or kinds of them such as"
+            " headers, comments, links, pictures; repeatable.",
+        ),
+    ] = None
+    ignore_case: Annotated[bool, _switch("case", "-i")] = False
+    ignore_whitespace: Annotated[bool, _switch("whitespace", "-w")] = False
+    ignore_numbers: Annotated[bool, _switch("numbers")] = False
+    ignore_renumbering: Annotated[bool, _switch("renumbering")] = False
+    ignore_list_marks: Annotated[bool, _switch("list-marks")] = False
+    ignore_like: IgnoreLikeOption = None
+
+    def options(self) -> IgnoreOptions:
+        """As an argument of comparisons.
+
+        Raises:
+            OptionError: a name is nothing to ignore.
+        """
+        from colde_cli.similarity.outside import ignoring
+        from colde_cli.similarity.redline import SWITCHES
+
+        switches = {name: getattr(self, f"ignore_{name}") for name in SWITCHES}
+        return ignoring(self.ignore or (), like=tuple(map(str, self.ignore_like or ())), **switches)
+
+    def warn_if_in_vain(self, documents: Sequence[Document], reporter: Reporter) -> None:
+        """Warn if `--ignore-like` left nothing out: the wrong template is a likely mistake."""
+        reports = [document.report.ignored for document in documents]
+        if self.ignore_like and not any(
+            report is not None and (report.stretches or report.sections) for report in reports
+        ):
+            names = ", ".join(path.name for path in self.ignore_like)
+            reporter.warning(
+                f"{names} and the two documents have no sentence in common; nothing was left out."
+            )
+
+
+FailUnderOption = Annotated[
+    float | None,
+    option(
+        "--fail-under",
+        panel=OUTPUT,
+        callback=check_score,
+        metavar="SCORE",
+        help="Exit with status 1 if the score of two documents is below this; from it on, diff exits with 0.",
+    ),
+]
+AllowOption = Annotated[
+    list[str] | None,
+    option(
+        "--allow",
+        metavar="SECTION|PATTERN|KIND",
+        help="What may change; repeatable. SECTION: sections, named as for --skip-sections of colde diff."
+        " /PATTERN/: words that match. /OLD/NEW/: words that match OLD and become words that match NEW."
+        " KIND: texts or parts outside the body, named as for --ignore, such as pictures.",
+    ),
+]
+VerifyOption = Annotated[
+    bool,
+    option(
+        "--verify",
+        envvar=None,
+        help="Check every file or record against its checksum; exit with status 2 if one is damaged or altered.",
+    ),
+]
 
 
 class Level(StrEnum):
@@ -470,10 +537,46 @@ LevelOption = Annotated[
         help="How deep to go: document, section, chunk, passage, or all (passages; of different texts sections too).",
     ),
 ]
-ListedOption = Annotated[
-    int,
-    option("--top", "-n", panel=OUTPUT, metavar="N", min=1, help="Passages or chunks of each kind to list."),
-]
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which documents of a corpus to search."""
+
+    where: Annotated[
+        list[str] | None,
+        option(
+            "--where",
+            metavar="NAME=VALUE",
+            help="Only files changed since a date or an age (newer=2026-01-31, newer=30d) or before it (older=), of a"
+            " size (min-size=10kB, max-size=5MB), or with such a section: words of its heading, or a kind"
+            " (section=abstract); repeatable.",
+        ),
+    ] = None
+    newer: Annotated[str | None, option("--newer", hidden=True, help="As --where newer=.")] = None
+    older: Annotated[str | None, option("--older", hidden=True, help="As --where older=.")] = None
+    min_size: Annotated[str | None, option("--min-size", hidden=True, help="As --where min-size=.")] = None
+    max_size: Annotated[str | None, option("--max-size", hidden=True, help="As --where max-size=.")] = None
+    section: Annotated[str | None, option("--section", hidden=True, help="As --where section=.")] = None
+
+    def chosen(self) -> Filter:
+        """As an argument of a search.
+
+        Raises:
+            OptionError: a name is none of these, or a value is no moment, no size or no regular expression.
+        """
+        from colde_cli.corpus.finding import Filter
+
+        given = {name: getattr(self, name) for name in ("newer", "older", "min_size", "max_size", "section")}
+        for condition in self.where or ():
+            name, _, value = condition.partition("=")
+            if name.replace("-", "_") not in given or not value:
+                known = ", ".join(name.replace("_", "-") for name in given)
+                raise OptionError(
+                    f"--where {condition} is no condition; write NAME=VALUE, with a NAME of {known}."
+                )
+            given[name.replace("-", "_")] = value
+        return Filter.parse(**given, called=option_name)
 
 
 class SplitName(StrEnum):
@@ -484,6 +587,13 @@ class SplitName(StrEnum):
     TEST = "test"
 
 
+SplitOption = Annotated[
+    SplitName,
+    option("--split", panel=DATA, metavar="NAME", help="Split of the pairs to use, if the data has splits."),
+]
+SeedOption = Annotated[
+    int, option("--seed", panel=DATA, min=0, metavar="N", help="Seed of all random choices.")
+]
 PairsOption = Annotated[
     list[Path],
     option(
@@ -547,7 +657,6 @@ def corpus_places(corpus: Sequence[str], output: Path | None, *, quiet: bool) ->
     """
     from colde_cli.corpus.finding import walk
     from colde_cli.corpus.publishing import local_places
-    from colde_cli.views.output import refuse_inputs
     from colde_cli.views.progress import progress
 
     places: list[str | Path] = list(corpus)
@@ -557,17 +666,3 @@ def corpus_places(corpus: Sequence[str], output: Path | None, *, quiet: bool) ->
     if output is not None:
         refuse_inputs(output, walk(map(Path, places)))
     return places
-
-
-def search_end(found: object, skipped: Sequence[Skipped], *, strict: bool, exit_zero: bool) -> typer.Exit:
-    """The end of a search, to raise: status 0 if something was found, 1 if not, as grep.
-
-    Args:
-        found: false if it is nothing.
-        skipped: files that could not be read.
-        strict: status 2 if there are any.
-        exit_zero: status 0 even if nothing was found.
-    """
-    if strict and skipped:
-        return typer.Exit(2)
-    return typer.Exit(0 if found or exit_zero else 1)

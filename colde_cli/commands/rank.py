@@ -9,34 +9,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from colde_cli.commands.options import (
-    DebugOption,
-    DeviceOption,
-    ExitZeroOption,
+    Destination,
+    Ending,
     FieldOption,
+    Filters,
     GlobOption,
     IgnoreLikeOption,
-    ModelChoice,
     ModelOption,
-    NoCacheOption,
-    OutputOption,
-    PagerOption,
     PasswordOption,
-    PrecisionOption,
-    QuietOption,
     Reporter,
-    StrictOption,
-    ThreadsOption,
-    VerboseOption,
+    Runtime,
+    TopOption,
     check_score,
     corpus_places,
     format_option,
-    ignore_options,
-    search_end,
 )
-from colde_cli.recipes import option, option_name
+from colde_cli.documents.stages import stage
+from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.stages import stage
-from colde_cli.views.output import Format, choose_format, deliver
+from colde_cli.similarity.redline import IgnoreOptions
+from colde_cli.views.output import Format, choose_format
 
 if TYPE_CHECKING:
     from colde_cli.corpus.rank_corpus import Ranking
@@ -56,7 +48,8 @@ def rank(
             help="Folders, with everything below them, and files; or an index; or s3://BUCKET/NAME.colde.",
         ),
     ],
-    top: Annotated[int, option("--top", "-k", metavar="N", min=1, help="Documents to list.")] = 10,
+    *,
+    top: TopOption = 10,
     min_score: Annotated[
         float | None,
         option(
@@ -65,32 +58,7 @@ def rank(
     ] = None,
     explain: Annotated[bool, option("--explain", help="Show which sections and pages match.")] = False,
     glob: GlobOption = None,
-    newer: Annotated[
-        str | None,
-        option(
-            "--newer",
-            metavar="DATE",
-            help="Only files changed since a date, such as 2026-01-31, or an age, such as 30d.",
-        ),
-    ] = None,
-    older: Annotated[
-        str | None, option("--older", metavar="DATE", help="Only files last changed before a date or an age.")
-    ] = None,
-    min_size: Annotated[
-        str | None,
-        option("--min-size", metavar="SIZE", help="Only files of this size or more, such as 10kB."),
-    ] = None,
-    max_size: Annotated[
-        str | None, option("--max-size", metavar="SIZE", help="Only files of this size or less, such as 5MB.")
-    ] = None,
-    section: Annotated[
-        str | None,
-        option(
-            "--section",
-            metavar="PATTERN",
-            help="Only documents with a section whose heading matches, or of a kind such as abstract.",
-        ),
-    ] = None,
+    filters: Filters,
     field: FieldOption = "corpus",
     budget: Annotated[
         float | None,
@@ -103,47 +71,36 @@ def rank(
     ] = None,
     password: PasswordOption = None,
     ignore_like: IgnoreLikeOption = None,
-    strict: StrictOption = False,
     format: Annotated[Format | None, format_option("table|json|jsonl|markdown|csv|html")] = None,
-    output: OutputOption = None,
-    pager: PagerOption = None,
-    exit_zero: ExitZeroOption = False,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,
+    out: Destination,
+    ending: Ending,
+    reporter: Reporter,
     model: ModelOption = DEFAULT_MODEL,
-    device: DeviceOption = "auto",
-    precision: PrecisionOption = "auto",
-    threads: ThreadsOption = None,
-    no_cache: NoCacheOption = False,
+    runtime: Runtime,
 ) -> None:
     """Find the documents that are most similar to one.
 
     Files that cannot be read are reported and skipped. Exits with status 0 if
     a document is listed, 1 if none is, 2 if something went wrong.
     """
-    ignore = ignore_options(None, ignore_like)
-    chosen = choose_format(format, output, (query, *corpus, *ignore.like), FORMATS)
-    from colde_cli.corpus.finding import Filter, is_index
+    ignore = IgnoreOptions(like=tuple(map(str, ignore_like or ())))
+    chosen = choose_format(format, out.output, (query, *corpus, *ignore.like), FORMATS)
+    from colde_cli.corpus.finding import is_index
     from colde_cli.corpus.pipeline import StageClock
     from colde_cli.views.output import note
     from colde_cli.views.progress import corpus_progress, progress
     from colde_cli.views.wording import plural
 
-    places = corpus_places(corpus, output, quiet=quiet)
-    reporter = Reporter(quiet, verbose)
-    narrowed = Filter.parse(
-        newer=newer, older=older, min_size=min_size, max_size=max_size, section=section, called=option_name
-    )
+    places = corpus_places(corpus, out.output, quiet=reporter.quiet)
     search = partial(
-        ModelChoice(model, device, precision, threads, no_cache).open().rank,
+        runtime.open(model).rank,
         query,
         places,
         top=top,
         min_score=min_score,
         explain=explain,
         glob=glob,
-        chosen=narrowed,
+        chosen=filters.chosen(),
         ignore=ignore,
         field=None if field == "none" else field,
         budget=budget,
@@ -152,11 +109,11 @@ def rank(
     )
     index = next((place for place in places if is_index(Path(place))), None)
     if index is not None:
-        with progress("Searching", "documents", show=not quiet) as advance:
+        with progress("Searching", "documents", show=not reporter.quiet) as advance:
             ranking = search(progress=advance)
     else:
         clock = StageClock()
-        with corpus_progress(clock, show=not quiet):
+        with corpus_progress(clock, show=not reporter.quiet):
             ranking = search(clock=clock)
     reporter.about_model(ranking.model)
     reporter.about_stages(ranking.times)
@@ -165,7 +122,10 @@ def rank(
         reporter.warning(f"{count} cannot be read; list them with: colde index {index} --status")
     elif index is None:
         reporter.about_skipped(ranking.skipped)
-        if ranking.searched + ranking.unencoded + len(ranking.skipped) + 1 >= INDEX_PAYS and not quiet:
+        if (
+            ranking.searched + ranking.unencoded + len(ranking.skipped) + 1 >= INDEX_PAYS
+            and not reporter.quiet
+        ):
             note(
                 "In a corpus of this size an index is searched sooner; make one with: colde index CORPUS -o INDEX"
             )
@@ -175,8 +135,8 @@ def rank(
     for read in ranking.half_read:
         if read.path != ranking.query_path:  # The query's own warnings were shown before the search.
             reporter.about_half_read(read.path, read.warnings)
-    deliver(_render(ranking, chosen, verbose, output), output, chosen, pager)
-    raise search_end(ranking.results, ranking.skipped, strict=strict, exit_zero=exit_zero)
+    out.deliver(_render(ranking, chosen, reporter.verbose, out.output), chosen)
+    raise ending.after(ranking.results, ranking.skipped)
 
 
 @stage("output")

@@ -7,24 +7,13 @@ from typing import Annotated
 
 import typer
 
-from colde_cli.commands.options import (
-    DebugOption,
-    DeviceOption,
-    ModelChoice,
-    ModelOption,
-    NoCacheOption,
-    PrecisionOption,
-    QuietOption,
-    Reporter,
-    ThreadsOption,
-    VerboseOption,
-    corpus_places,
-    require_extra,
-)
+from colde_cli.commands.options import ModelOption, Reporter, Runtime, corpus_places, require_extra
 from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL, parse_duration, parse_size
 
 ACCESS, LIMITS = "Access", "Limits"
+_QUEUE = 8
+"""Requests that may wait for each that is worked on."""
 
 
 def serve(
@@ -34,6 +23,7 @@ def serve(
             metavar="INDEX", help="An index, or s3://BUCKET/NAME.colde, or a folder of documents."
         ),
     ],
+    *,
     host: Annotated[
         str, option("--host", panel=ACCESS, metavar="ADDRESS", help="Address to listen at.")
     ] = "127.0.0.1",
@@ -64,17 +54,9 @@ def serve(
     jobs: Annotated[
         int, option("--jobs", panel=LIMITS, metavar="N", min=1, help="Requests to work on at a time.")
     ] = 2,
-    queue: Annotated[
-        int, option("--queue", panel=LIMITS, metavar="N", min=0, help="Requests that may wait.")
-    ] = 16,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,
+    reporter: Reporter,
     model: ModelOption = DEFAULT_MODEL,
-    device: DeviceOption = "auto",
-    precision: PrecisionOption = "auto",
-    threads: ThreadsOption = None,
-    no_cache: NoCacheOption = False,
+    runtime: Runtime,
 ) -> None:
     """Rank and compare documents over HTTP, with a page for people.
 
@@ -92,20 +74,19 @@ def serve(
     from colde_cli.views.wording import plural
 
     settings = Settings(
-        parse_size(max_upload, "--max-upload"), parse_duration(timeout, "--timeout"), jobs, queue
+        parse_size(max_upload, "--max-upload"), parse_duration(timeout, "--timeout"), jobs, _QUEUE * jobs
     )
     access = Access.of(host, token, allow_host or (), settings.request_bytes, settings.seconds)
-    reporter = Reporter(quiet, verbose)
     with taken(host, port) as address:
-        encoder = ModelChoice(model, device, precision, threads, no_cache).load()
+        encoder = runtime.load(model)
         reporter.about_model(encoder.info)
-        corpus = open_corpus(Path(corpus_places([place], None, quiet=quiet)[0]), encoder)
-        with progress("Reading", "documents", show=not quiet) as advance:
+        corpus = open_corpus(Path(corpus_places([place], None, quiet=reporter.quiet)[0]), encoder)
+        with progress("Reading", "documents", show=not reporter.quiet) as advance:
             skipped = corpus.prepare(advance)
         reporter.about_skipped(skipped)
         app = create_app(corpus, access, settings)
         address.listen()  # from here on connections wait
-        if not quiet:
+        if not reporter.quiet:
             unread = {corpus.name_of(item.path) for item in skipped}
             served = [item for item in corpus.documents() if item.path not in unread]
             note(f"Serving {plural(len(served), 'document')} at {address_of(address)} (Ctrl-C ends)")

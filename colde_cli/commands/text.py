@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,18 +12,11 @@ import typer
 
 from colde_cli.commands.options import (
     OUTPUT,
-    DebugOption,
-    OnlySectionsOption,
     OutputOption,
-    PagesOption,
-    PasswordOption,
-    QuietOption,
     Reporter,
-    SkipSectionsOption,
-    VerboseOption,
+    Selection,
     format_option,
     from_the_command_line,
-    parse_pages,
 )
 from colde_cli.documents.outside import PartKind
 from colde_cli.errors import DocumentError, OptionError
@@ -41,10 +35,8 @@ def text(
         list[str],
         typer.Argument(metavar="FILE", help="A document, or - for standard input; several with --check."),
     ],
-    password: PasswordOption = None,
-    pages: PagesOption = None,
-    skip_sections: SkipSectionsOption = None,
-    only_sections: OnlySectionsOption = None,
+    *,
+    selection: Selection,
     format: Annotated[Format | None, format_option("markdown|json", "Markdown")] = None,
     output: OutputOption = None,
     for_git: Annotated[
@@ -66,9 +58,7 @@ def text(
             " without a meaning. Exit with status 1 if a file is not read as a whole.",
         ),
     ] = False,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
-    debug: DebugOption = False,
+    reporter: Reporter,
 ) -> None:
     """Print the text that colde reads in a document, with its headings; or check that documents can be read.
 
@@ -77,13 +67,7 @@ def text(
     """
     from colde_cli import read as read_document
 
-    read = partial(
-        read_document,
-        password=password,
-        pages=parse_pages(pages),
-        skip_sections=skip_sections or (),
-        only_sections=only_sections or (),
-    )
+    read = partial(read_document, **selection.arguments())
     if check:
         from_the_command_line(context, ("pages", "skip_sections", "only_sections", "check"))
         check_output(output, files)
@@ -96,7 +80,7 @@ def text(
     if for_git and format not in FORMATS:
         format = None  # COLDE_FORMAT, set for other commands, must not stop git
     chosen = _format(format, output, file)
-    reporter = Reporter(quiet or for_git, verbose)
+    reporter = replace(reporter, quiet=reporter.quiet or for_git)
     try:
         document = read(file)
     except (DocumentError, OptionError) as error:

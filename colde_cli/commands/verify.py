@@ -12,30 +12,20 @@ import typer
 
 from colde_cli.commands.options import (
     OUTPUT,
-    DebugOption,
-    IgnoreCaseOption,
-    IgnoreLikeOption,
-    IgnoreListMarksOption,
-    IgnoreNumbersOption,
-    IgnoreOption,
-    IgnoreRenumberingOption,
-    IgnoreWhitespaceOption,
-    OutputOption,
-    PagerOption,
+    AllowOption,
+    Destination,
+    Ignoring,
     PagesOption,
     PasswordOption,
-    QuietOption,
     Reporter,
     format_option,
-    ignore_options,
     parse_pages,
-    warn_if_nothing_ignored,
 )
 from colde_cli.documents.outside import digest_of
 from colde_cli.errors import OptionError
 from colde_cli.recipes import option
 from colde_cli.similarity.redline import NOTHING_IGNORED, SWITCHES, IgnoreOptions
-from colde_cli.views.output import Format, choose_format, deliver, write_file
+from colde_cli.views.output import Format, choose_format, write_file
 
 if TYPE_CHECKING:
     from colde_cli.similarity.verification import Verification
@@ -47,16 +37,8 @@ FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN)
 def verify(
     a: Annotated[str, typer.Argument(metavar="A", help="A document, or - for standard input.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Its copy or later version, or -.")],
-    allow: Annotated[
-        list[str] | None,
-        option(
-            "--allow",
-            metavar="SECTION|PATTERN|KIND",
-            help="What may change; repeatable. SECTION: sections, named as for --skip-sections of colde diff."
-            " /PATTERN/: words that match. /OLD/NEW/: words that match OLD and become words that match NEW."
-            " KIND: texts or parts outside the body, named as for --ignore, such as pictures.",
-        ),
-    ] = None,
+    *,
+    allow: AllowOption = None,
     receipt: Annotated[
         Path | None,
         option(
@@ -69,18 +51,10 @@ def verify(
     ] = None,
     password: PasswordOption = None,
     pages: PagesOption = None,
-    ignore: IgnoreOption = None,
-    ignore_case: IgnoreCaseOption = False,
-    ignore_whitespace: IgnoreWhitespaceOption = False,
-    ignore_numbers: IgnoreNumbersOption = False,
-    ignore_renumbering: IgnoreRenumberingOption = False,
-    ignore_list_marks: IgnoreListMarksOption = False,
-    ignore_like: IgnoreLikeOption = None,
+    ignoring: Ignoring,
     format: Annotated[Format | None, format_option("table|json|markdown")] = None,
-    output: OutputOption = None,
-    pager: PagerOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,
+    out: Destination,
+    reporter: Reporter,
 ) -> None:
     """Check that only what is allowed changed between two documents.
 
@@ -93,16 +67,8 @@ def verify(
     from colde_cli import model_api
     from colde_cli.views.verification import CheckedReceipt
 
-    ignored = ignore_options(
-        ignore,
-        ignore_like,
-        case=ignore_case,
-        whitespace=ignore_whitespace,
-        numbers=ignore_numbers,
-        renumbering=ignore_renumbering,
-        list_marks=ignore_list_marks,
-    )
-    chosen = choose_format(format, output, (a, b, *ignored.like), FORMATS)
+    ignored = ignoring.options()
+    chosen = choose_format(format, out.output, (a, b, *ignored.like), FORMATS)
     given = _ReceiptOptions(tuple(allow or ()), ignored, parse_pages(pages))
     before = None if receipt is None else _read_receipt(receipt)
     if before is not None:
@@ -110,14 +76,13 @@ def verify(
             raise OptionError(f"{receipt} holds the options of its verification; give none but --password.")
         given = _ReceiptOptions.of(before, str(receipt))
     found = model_api.verify(a, b, given.allow, ignore=given.ignore, pages=given.pages, password=password)
-    reporter = Reporter(quiet)
     for rule in found.allowed:
         if not rule.found:
             reporter.warning(f"--allow {rule.text} names nothing of the two documents.")
-    warn_if_nothing_ignored((found.a, found.b), ignore_like, reporter)
+    ignoring.warn_if_in_vain((found.a, found.b), reporter)
     faults = _check_receipt(found, given, before, receipt) if receipt is not None else []
     checked = None if before is None or receipt is None else CheckedReceipt(receipt.name, tuple(faults))
-    deliver(_render(found, chosen, output, checked), output, chosen, pager)
+    out.deliver(_render(found, chosen, out.output, checked), chosen)
     raise typer.Exit(0 if found.verified and not faults else 1)
 
 

@@ -18,10 +18,10 @@ from colde_cli.corpus.near_pairs import NearPair, NearPairs, text_digest, text_w
 from colde_cli.corpus.pipeline import CorpusReader, call_ahead, skipping
 from colde_cli.documents.document import Document
 from colde_cli.documents.sandbox import readers
+from colde_cli.documents.stages import stage
 from colde_cli.encoder.cache import file_digest
 from colde_cli.settings import usable_cores
 from colde_cli.similarity.plain_data import rounded
-from colde_cli.stages import stage
 
 MIN_WORDS = 50
 """Shorter texts are compared only as a whole: many documents contain the few words of a form."""

@@ -40,13 +40,13 @@ from colde_cli.corpus.records import pack, reader_digest, text_record, vector_re
 from colde_cli.documents.document import document_of, kept_title
 from colde_cli.documents.passages import passages
 from colde_cli.documents.sandbox import readers
+from colde_cli.documents.stages import stage
 from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.loading import learn_field
 from colde_cli.errors import MissingFileError, OptionError
 from colde_cli.scoring.profile import MIN_DOCUMENTS
 from colde_cli.settings import CORPUS, usable_cores
-from colde_cli.stages import stage
 
 if TYPE_CHECKING:
     from colde_cli.corpus.ray_cluster import RayCluster

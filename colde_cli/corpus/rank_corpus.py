@@ -19,6 +19,7 @@ from colde_cli.corpus.records import Card
 from colde_cli.corpus.side_file import find_candidates
 from colde_cli.documents.document import Document
 from colde_cli.documents.selection import one_or_more
+from colde_cli.documents.stages import stage
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.scorable import ScoringConfig
@@ -26,7 +27,6 @@ from colde_cli.scoring.score import ACCURACY, ScorePart, cosines, scores_with_ma
 from colde_cli.settings import CORPUS
 from colde_cli.similarity.chunk_scores import closest_sections, tables
 from colde_cli.similarity.plain_data import field_data, model_data, pages_data, parts_data, rounded
-from colde_cli.stages import stage
 
 if TYPE_CHECKING:
     from colde_cli.similarity.boilerplate import Boilerplate

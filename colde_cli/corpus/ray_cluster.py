@@ -128,7 +128,7 @@ class RayCluster:
         if not self.gpus:
             return float(resources.get("CPU", 1))
         if resources.get("GPU", 0) < self.gpus:
-            raise ClusterError(f"The cluster at {self.address} has no free GPU; leave out --gpus.")
+            raise ClusterError(f"The cluster at {self.address} has no free GPU; leave out ?gpus=.")
         return float(resources["GPU"]) / self.gpus
 
 

@@ -18,8 +18,8 @@ from colde_cli.documents.apart import PAGE_ENGINE, read_apart
 from colde_cli.documents.document import Document, FileCopy, shown_as
 from colde_cli.documents.outside import digest_of
 from colde_cli.documents.sandbox import start_reader
+from colde_cli.documents.stages import stage
 from colde_cli.errors import LimitError, MissingFileError, NoTextError, OptionError, UnsupportedFormatError
-from colde_cli.stages import stage
 
 MAX_PDF_BYTES = 512 << 20
 MAX_TEXT_BYTES = 64 << 20

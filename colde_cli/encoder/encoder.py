@@ -21,6 +21,7 @@ from colde_cli import settings
 from colde_cli.documents.chunking import Chunker, rows_of_sections
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.documents.selection import one_or_more
+from colde_cli.documents.stages import stage
 from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
 from colde_cli.encoder.encoding import Batch, Encoding, RuntimeInfo, Vectors
 from colde_cli.encoder.head import HeadRunner
@@ -52,7 +53,6 @@ from colde_cli.scoring.config import Calibration
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import Lexicon, Terms
 from colde_cli.scoring.profile import DomainFields, ModelStatistics
-from colde_cli.stages import stage
 
 FloatArray = NDArray[np.float32]
 Opened = TypeVar("Opened")

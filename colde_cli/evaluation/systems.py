@@ -236,7 +236,7 @@ def part_systems(model: ModelSystem) -> list[ScoringSystem]:
     """
     score_weights = model.encoder.config.score_weights
     if score_weights is None or not score_weights.reads_words:
-        raise OptionError(f"The score of {model.name} has one part only; leave out --parts.")
+        raise OptionError(f"The score of {model.name} has one part only; leave out --baseline parts.")
     alone: list[ScoringSystem] = [PartSystem(model, part, alone=True) for part in PARTS]
     weighted = (score_weights.by_domain.sum(0) + np.array(score_weights.in_field)) > 0
     return [

@@ -15,6 +15,7 @@ from math import inf
 
 from colde_cli.documents.document import Document, SectionKind
 from colde_cli.documents.passages import Passage, passages_of_both
+from colde_cli.documents.stages import stage
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.runtime import Progress
 from colde_cli.similarity.candidates import (
@@ -46,7 +47,6 @@ from colde_cli.similarity.redline import (
     words,
 )
 from colde_cli.similarity.references import changed_references, labels, points_elsewhere
-from colde_cli.stages import stage
 
 ALIKE = 0.5
 """Minimum similarity of wording of two passages that read alike, so that a small difference is flagged."""

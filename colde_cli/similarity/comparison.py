@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.documents.stages import stage
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo, warm
 from colde_cli.encoder.runtime import Progress
 from colde_cli.errors import OptionError
@@ -53,7 +54,6 @@ from colde_cli.similarity.typesetting import (
     typesetting_data,
     typesetting_places,
 )
-from colde_cli.stages import stage
 
 FloatArray = NDArray[np.float32]
 

@@ -18,9 +18,9 @@ from colde_cli.documents.reading import read as read_file
 from colde_cli.documents.reading import start_readers
 from colde_cli.documents.sandbox import readers
 from colde_cli.documents.selection import select, with_unmatched_patterns
+from colde_cli.documents.stages import stage
 from colde_cli.errors import OptionError, called
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
-from colde_cli.stages import stage
 
 if TYPE_CHECKING:
     from colde_cli.similarity.boilerplate import Boilerplate

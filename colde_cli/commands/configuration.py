@@ -14,7 +14,7 @@ or ../ is a path from the folder of the file.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from colde_cli.errors import OptionError
 
 NAME: Final = "colde.toml"
 
-_SHARED: Final = frozenset(["device", "model", "pager", "precision", "quiet", "verbose"])
+_SHARED: Final = frozenset("device model pager precision quiet verbose".split())
 """Options of more than one command that may stand outside a table."""
 
 _SETTINGS: Final = {
@@ -35,48 +35,38 @@ _SETTINGS: Final = {
     "profiles": settings.PROFILES,
     "threads": settings.THREADS,
 }
-_WRITES: Final = "it would write or delete without being asked"
-_OPENS: Final = "it would send documents away, or let others read them, without being asked"
-_SECRET: Final = "a secret does not belong in a file that others read"
-_ONE_RUN: Final = "it is for one run"
-_WEAKENS: Final = "a check that came with the documents it checks would be none"
-
 _REFUSED: Final = {
-    **dict.fromkeys(("annotate", "output", "prepare", "receipt", "reports"), _WRITES),
-    **dict.fromkeys(("compact", "drop-missing", "force", "forget", "overwrite"), _WRITES),
-    **dict.fromkeys(("allow-host", "cluster", "host", "pull", "push", "root"), _OPENS),
-    **dict.fromkeys(("password", "token"), _SECRET),
-    **dict.fromkeys(("check", "debug", "for-git", "resume", "status", "verify"), _ONE_RUN),
+    name: reason
+    for names, reason in (
+        (
+            "annotate output prepare receipt reports compact drop-missing force forget overwrite",
+            "it would write or delete without being asked",
+        ),
+        (
+            "allow-host cluster host pull push root",
+            "it would send documents away, or let others read them, without being asked",
+        ),
+        ("password token", "a secret does not belong in a file that others read"),
+        ("check debug for-git resume status verify", "it is for one run"),
+    )
+    for name in names.split()
 }
 """Options with effects beyond what a command prints. The file may be a stranger's: it came with the folder.
 
 Every other option may stand in the file; a test lists them, so that a new one is put on one side or the other.
 """
-
 _CHECKS: Final = frozenset(["git-check", "git-diff", "verify"])
 """Commands whose file must not decide what counts as a difference: it lies in the repository that they look at."""
 _DECIDE: Final = frozenset(
-    (
-        *(
-            "allow",
-            "allow-added",
-            "allow-deleted",
-            "base",
-            "exit-zero",
-            "fail-under",
-            "hook",
-            "strict",
-            "summary",
-        ),
-        *("only-sections", "pages", "skip-sections"),
-    )
+    "allow allow-added allow-deleted base exit-zero fail-under hook strict summary only-sections pages"
+    " skip-sections".split()
 )
 
 
 def refusal(command: str, key: str) -> str:
     """Why an option of a command cannot be set in the file; "" if it can."""
     if command in _CHECKS and (key in _DECIDE or key.partition("-")[0] == "ignore"):
-        return _WEAKENS
+        return "a check that came with the documents it checks would be none"
     return _REFUSED.get(key, "")
 
 
@@ -86,12 +76,12 @@ def find(folder: Path) -> Path | None:
     Raises:
         OptionError: COLDE_CONFIG names a file that is not there.
     """
-    chosen = os.environ.get(settings.CONFIG)
-    if chosen is not None:
-        file = Path(chosen).expanduser()
-        if chosen and not file.is_file():
-            raise OptionError(f"{settings.CONFIG} is {chosen!r}, and there is no such file.")
-        return file if chosen else None
+    named = os.environ.get(settings.CONFIG)
+    if named is not None:
+        file = Path(named).expanduser()
+        if named and not file.is_file():
+            raise OptionError(f"{settings.CONFIG} is {named!r}, and there is no such file.")
+        return file if named else None
     candidates = (parent / NAME for parent in (folder, *folder.parents))
     # A folder above may be closed to this user: then no file of it holds for anything.
     return next((file for file in candidates if os.path.isfile(file)), None)  # noqa: PTH113
@@ -114,42 +104,32 @@ def load(file: Path) -> dict[str, Any]:
 
 
 def apply(file: Path, context: typer.Context, commands: Mapping[str, Any]) -> None:
-    """Give the command about to run its defaults, and this process its settings.
-
-    Args:
-        file: as found by `find`.
-        context: of the root, with the name of the command that was asked for.
-        commands: every command by name.
+    """Give the command about to run (`context` is that of the root) its defaults, and this process its settings.
 
     Raises:
         OptionError: a name that is no option, or a value that the option does not take.
     """
-    name = context.invoked_subcommand or ""
-    table = load(file)
-    own = table.get(name, {})
+    name, table = context.invoked_subcommand or "", load(file)
+    outside = _SHARED | _SETTINGS.keys()
     for key, value in table.items():
-        _check_place(file, key, value, commands)
+        if isinstance(value, dict):
+            if key not in commands:
+                raise OptionError(f"{file} has a table [{key}], which is no command; {_known(commands)}.")
+        elif key in commands:
+            raise OptionError(f"{file} gives {key} a value; write a table [{key}] with its options.")
+        elif key not in outside:
+            raise OptionError(
+                f"{file} has {key!r} outside a table; {_known(outside)}. "
+                "Write options of one command under its name, such as [diff]."
+            )
     for key, variable in _SETTINGS.items():
         if key in table and not os.environ.get(variable):
-            os.environ[variable] = _setting(file, table[key])
+            parts = table[key] if isinstance(table[key], list) else [table[key]]
+            os.environ[variable] = os.pathsep.join(_text(file, part) for part in parts)
     options = _options(commands[name])
     shared = {key: value for key, value in table.items() if key in _SHARED and key in options}
-    values = {**shared, **own}
+    values = {**shared, **table.get(name, {})}
     context.default_map = {name: dict(_default(file, context, options, *item) for item in values.items())}
-
-
-def _check_place(file: Path, key: str, value: Any, commands: Mapping[str, Any]) -> None:  # noqa: ANN401
-    """Refuse a table that no command has, and a value outside all tables that only one command would take."""
-    if isinstance(value, dict):
-        if key not in commands:
-            raise OptionError(f"{file} has a table [{key}], which is no command; {_known(commands)}.")
-    elif key in commands:
-        raise OptionError(f"{file} gives {key} a value; write a table [{key}] with its options.")
-    elif key not in _SHARED | _SETTINGS.keys():
-        raise OptionError(
-            f"{file} has {key!r} outside a table; {_known(_SHARED | _SETTINGS.keys())}. "
-            "Write options of one command under its name, such as [diff]."
-        )
 
 
 def _options(command: Any) -> dict[str, Any]:  # noqa: ANN401 - Typer keeps its Click to itself
@@ -179,12 +159,12 @@ def _default(
         raise OptionError(f"{where} as {value!r}; it takes {wanted}.")
     if option.is_flag:
         return option.name, value
-    words = [_text(file, part) for part in (value if isinstance(value, list) else [value])]
     if isinstance(value, list) and not option.multiple:
         raise OptionError(f"{where} as a list; it takes one value.")
+    words = [_text(file, part) for part in (value if isinstance(value, list) else [value])]
     given = words if option.multiple else words[0]
     try:
-        option.get_runtime_param().coerce(given, param=option, ctx=context)
+        option.process_value(context, given)
     except typer.BadParameter as error:
         raise OptionError(f"{where}: {error.message}") from error
     return option.name, given
@@ -196,10 +176,5 @@ def _text(file: Path, value: object) -> str:
     return str(file.parent / text) if text.startswith(("./", "../")) else text
 
 
-def _setting(file: Path, value: object) -> str:
-    """A value as it would stand in the environment."""
-    return os.pathsep.join(_text(file, part) for part in (value if isinstance(value, list) else [value]))
-
-
-def _known(names: Any) -> str:  # noqa: ANN401 - of any collection
+def _known(names: Iterable[str]) -> str:
     return f"known are: {', '.join(sorted(names))}"
