@@ -127,18 +127,18 @@ class _Plain:
 
     def __init__(self, *values: Any, **named: Any) -> None:  # noqa: ANN401 - those of Typer
         super().__init__(*values, **named)
-        for parameter in self.params:  # type: ignore[attr-defined]
-            _give_class(parameter)
+        _give_classes(self.params)  # type: ignore[attr-defined]
 
-    def get_help_option(self, ctx: Any) -> Any:  # noqa: ANN401 - of Typer's Click
-        """The option --help."""
-        return _give_class(super().get_help_option(ctx))  # type: ignore[misc]
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - of Typer's Click
+        """All parameters, those among them that Typer adds, such as --help."""
+        return _give_classes(super().get_params(ctx))  # type: ignore[misc]
 
 
-def _give_class(parameter: Any) -> Any:  # noqa: ANN401 - of Typer's Click
-    """Make a parameter one of the classes below: Typer chooses the class itself."""
-    parameter.__class__ = _Argument if isinstance(parameter, TyperArgument) else _Option
-    return parameter
+def _give_classes(parameters: list[Any]) -> list[Any]:
+    """Make parameters those of the classes below: Typer chooses the class itself."""
+    for parameter in parameters:
+        parameter.__class__ = _Argument if isinstance(parameter, TyperArgument) else _Option
+    return parameters
 
 
 class ColdeCommand(_Plain, TyperCommand):

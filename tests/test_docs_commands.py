@@ -42,7 +42,7 @@ def test_every_command_is_documented_and_every_example_exists(generate: ModuleTy
 def test_the_page_has_a_row_for_each_option_and_meaning(generate: ModuleType) -> None:
     page = generate.options_page(generate.commands())
     row = next(line for line in page.splitlines() if "--fail-under" in line)
-    assert "| diff |" in row
+    assert "| diff, git-check |" in row
     assert "\x1b" not in page
     assert len({line for line in page.splitlines() if line.startswith("| `")}) > 60
 

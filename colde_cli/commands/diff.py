@@ -20,17 +20,15 @@ from colde_cli.commands.options import (
     Level,
     LevelOption,
     ModelOption,
-    PairReports,
     Reporter,
     ReportsOption,
     Runtime,
     Selection,
     TopOption,
-    check_reports,
     format_option,
-    report_links,
     require_extra,
 )
+from colde_cli.commands.pair_reports import PairReports, check_reports, report_links
 from colde_cli.documents.stages import stage
 from colde_cli.errors import OptionError
 from colde_cli.recipes import option

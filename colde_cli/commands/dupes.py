@@ -12,18 +12,15 @@ from colde_cli.commands.options import (
     Ending,
     GlobOption,
     ModelOption,
-    PairReports,
     PasswordOption,
     Reporter,
-    ReportNames,
     ReportsOption,
     Runtime,
-    check_reports,
     check_share,
     corpus_places,
     format_option,
-    report_links,
 )
+from colde_cli.commands.pair_reports import PairReports, ReportNames, check_reports, report_links
 from colde_cli.errors import DocumentError
 from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
