@@ -42,7 +42,7 @@ ALLOWED = {
         "systems",
     },
 }
-COMMON = {"", "errors", "files", "recipes", "settings"}
+COMMON = {"", "errors", "files", "settings"}
 # The Python API, which the rooms that it is made of cannot use.
 ABOVE = {"commands": {"model_api", "types"}, "service": {"model_api", "types"}}
 HEAVY = (

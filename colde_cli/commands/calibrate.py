@@ -17,10 +17,10 @@ from colde_cli.commands.options import (
     SeedOption,
     SplitName,
     SplitOption,
+    option,
     require_extra,
 )
 from colde_cli.errors import DataError, OptionError
-from colde_cli.recipes import option
 
 if TYPE_CHECKING:
     from collections.abc import Callable

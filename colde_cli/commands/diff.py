@@ -26,12 +26,12 @@ from colde_cli.commands.options import (
     Selection,
     TopOption,
     format_option,
+    option,
     require_extra,
 )
 from colde_cli.commands.pair_reports import PairReports, check_reports, report_links
 from colde_cli.documents.stages import stage
 from colde_cli.errors import OptionError
-from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import BINARY, Format, choose_format, refuse_inputs, write_file
 

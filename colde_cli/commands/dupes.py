@@ -19,10 +19,10 @@ from colde_cli.commands.options import (
     check_share,
     corpus_places,
     format_option,
+    option,
 )
 from colde_cli.commands.pair_reports import PairReports, ReportNames, check_reports, report_links
 from colde_cli.errors import DocumentError
-from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format
 

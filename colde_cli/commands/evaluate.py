@@ -21,10 +21,10 @@ from colde_cli.commands.options import (
     SplitName,
     SplitOption,
     format_option,
+    option,
     require_extra,
 )
 from colde_cli.errors import OptionError
-from colde_cli.recipes import option
 from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.options import DebugOption, require_extra
-from colde_cli.recipes import option
+from colde_cli.commands.options import DebugOption, option, require_extra
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document

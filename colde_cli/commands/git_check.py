@@ -32,10 +32,10 @@ from colde_cli.commands.options import (
     TopOption,
     format_option,
     from_the_command_line,
+    option,
 )
 from colde_cli.corpus.git_changes import Change, Repository, StoredFile
 from colde_cli.errors import DocumentError, OptionError
-from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver
 from colde_cli.views.wording import plural

@@ -18,9 +18,9 @@ from colde_cli.commands.options import (
     Runtime,
     VerifyOption,
     format_option,
+    option,
 )
 from colde_cli.errors import BadIndexError, OptionError
-from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL, known_models
 from colde_cli.views.output import Format, choose_format, deliver
 

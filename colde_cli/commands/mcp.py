@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from colde_cli.commands.options import ModelOption, Reporter, Runtime, require_extra
-from colde_cli.recipes import option
+from colde_cli.commands.options import ModelOption, Reporter, Runtime, option, require_extra
 from colde_cli.settings import DEFAULT_MODEL
 
 

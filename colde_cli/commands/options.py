@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from colde_cli.errors import MissingExtraError, OptionError
-from colde_cli.recipes import option, option_name
+from colde_cli.errors import MissingExtraError, OptionError, called
 from colde_cli.views.output import Format, deliver, refuse_inputs
 
 if TYPE_CHECKING:
@@ -32,13 +31,15 @@ _METAVAR = 40
 DATA, IGNORE, MODEL, OUTPUT = "Data", "Differences to ignore", "Model", "Output"
 
 
-def format_option(formats: str, default: str = "a table") -> Any:  # noqa: ANN401
-    """Declare `--format`.
+def option(*names: str, help: str, panel: str | None = None, **settings: Any) -> Any:  # noqa: ANN401
+    """Declare an option that can also be set in the environment: `--skip-sections` as COLDE_SKIP_SECTIONS."""
+    variable = "COLDE_" + names[0].lstrip("-").partition("/")[0].replace("-", "_").upper()
+    shared = {"help": help, "rich_help_panel": panel, "envvar": variable, "show_envvar": False}
+    return typer.Option(*names, **(shared | settings))
 
-    Args:
-        formats: of the command, separated by bars.
-        default: what the command writes if neither the option nor the output file names a format.
-    """
+
+def format_option(formats: str, default: str = "a table") -> Any:  # noqa: ANN401
+    """Declare `--format`; `formats` stand between bars, `default` if neither option nor output file names one."""
     # A longer list would leave the other columns of the help no room.
     short = len(formats) <= _METAVAR
     named = "Output format" if short else f"Output format: {formats.replace('|', ', ')}"
@@ -493,7 +494,7 @@ class Filters:
                     f"--where {condition} is no condition; write NAME=VALUE, with a NAME of {known}."
                 )
             given[name.replace("-", "_")] = value
-        return Filter.parse(**given, called=option_name)
+        return Filter.parse(**given, called=called)
 
 
 class SplitName(StrEnum):

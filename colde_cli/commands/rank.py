@@ -23,9 +23,9 @@ from colde_cli.commands.options import (
     check_score,
     corpus_places,
     format_option,
+    option,
 )
 from colde_cli.documents.stages import stage
-from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.similarity.redline import IgnoreOptions
 from colde_cli.views.output import Format, choose_format

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from colde_cli.commands.options import ModelOption, Reporter, Runtime, corpus_places, require_extra
-from colde_cli.recipes import option
+from colde_cli.commands.options import ModelOption, Reporter, Runtime, corpus_places, option, require_extra
 from colde_cli.settings import DEFAULT_MODEL, parse_duration, parse_size
 
 ACCESS, LIMITS = "Access", "Limits"

@@ -17,10 +17,10 @@ from colde_cli.commands.options import (
     Selection,
     format_option,
     from_the_command_line,
+    option,
 )
 from colde_cli.documents.outside import PartKind
 from colde_cli.errors import DocumentError, OptionError
-from colde_cli.recipes import option
 from colde_cli.views.output import Format, check_output, choose_format, deliver
 
 if TYPE_CHECKING:

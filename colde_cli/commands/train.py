@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import typer
 from rich.console import Console
 
-from colde_cli.commands.options import keep_for_main, require_extra
-from colde_cli.errors import OptionError
-from colde_cli.recipes import option, option_name
+from colde_cli.commands.options import keep_for_main, option, require_extra
+from colde_cli.errors import OptionError, called
 from colde_cli.settings import parse_duration, parse_size
 from colde_cli.views.output import refuse_inputs
 
@@ -506,7 +505,7 @@ def _refuse(named: dict[str, Any], unknown: set[str], system: str) -> None:
     """Refuse options, by name of the parameter, that mean nothing to a system."""
     for name in named:
         if name in unknown:
-            spelt = "--ablation" if name == "ablations" else option_name(name)
+            spelt = "--ablation" if name == "ablations" else called(name)
             raise OptionError(f"{spelt} means nothing to --system {system}; leave it out.")
 
 

@@ -19,11 +19,11 @@ from colde_cli.commands.options import (
     PasswordOption,
     Reporter,
     format_option,
+    option,
     parse_pages,
 )
 from colde_cli.documents.outside import digest_of
 from colde_cli.errors import OptionError
-from colde_cli.recipes import option
 from colde_cli.similarity.redline import NOTHING_IGNORED, SWITCHES, IgnoreOptions
 from colde_cli.views.output import Format, choose_format, write_file
 
