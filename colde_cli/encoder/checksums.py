@@ -33,10 +33,8 @@ class FolderCheck:
     """What a check of a folder found; files by their paths within it, in order.
 
     Attributes:
-        files: that have a checksum.
         digest: SHA-256 of the file of checksums, in hexadecimal digits.
         altered: files with other content than when colde wrote them.
-        missing: files that are gone.
         added: files that colde did not write.
     """
 

@@ -94,7 +94,6 @@ class ModelConfig:
 
     Attributes:
         backbone: the Hugging Face `BertConfig` fields of the chunk encoder.
-        backbone_name: where the backbone came from.
         chunk_tokens: tokens a chunk may hold, specials included (512).
         chunk_pool: the vector of a chunk: masked mean, first token, or BERT's tanh pooler.
         chunk_position: "input" adds section and chunk embeddings before BERT (the paper), "post" after it,
@@ -285,14 +284,12 @@ class SystemConfig:
         packing: how a text becomes rows: "flat", "blocks", "sentences" or "trigrams".
         row_tokens: L, tokens of a row at most, specials included.
         max_rows: R, rows of a text at most; the rest of the text is not read.
-        dim: D, size of a vector.
         network: sizes and switches of the system, by the names its network gives them.
         backbone: fields of the Hugging Face configuration of its BERT; None where it has none.
         vocab_size: number of token ids, that of padding (0) included.
         backbone_name: where the backbone came from; "" where there is none.
         threshold: document score at which the verdict flips, fitted on validation pairs; None if not fitted.
         calibration: of the document score; None if not fitted.
-        format: of the folder.
     """
 
     system: str

@@ -100,10 +100,7 @@ class Graph:
     """A graph that was opened. It is watched while it runs, and what it gives is checked.
 
     Attributes:
-        path: of its file, for errors.
-        inputs: names of its inputs.
         cuda: whether it runs on a graphics card.
-        under_way: the calls that run now.
         stopped: whether calls were stopped; once no others wait, the graph may be used again.
     """
 
@@ -353,7 +350,6 @@ class Cuda:
     """The state of CUDA on this machine.
 
     Attributes:
-        devices: number of CUDA devices.
         problem: what is missing, as the end of a sentence; "" if CUDA is usable.
     """
 

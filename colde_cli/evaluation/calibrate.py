@@ -42,10 +42,7 @@ class Quality:
     """Metrics of a threshold and a calibration; None without one.
 
     Attributes:
-        f1: at the threshold.
-        accuracy: at the threshold.
         ece: expected calibration error of the probabilities, over 15 bins of equal size.
-        brier: Brier score of the probabilities.
     """
 
     f1: float | None
@@ -62,8 +59,6 @@ class Refit:
         pairs: number of pairs that they are fitted to.
         positives: number of related ones among them.
         old_threshold: of the model; None without one.
-        threshold: fitted to all pairs.
-        calibration: fitted to all pairs.
         before: quality of the old ones on all pairs.
         after: quality of new ones on pairs outside their fit (5-fold cross-validation).
     """

@@ -38,8 +38,6 @@ class TrainingDocument:
         label: its class; None without one.
         related: ids of the documents that it names as related.
         split: "train", "validation" or "test"; None if the line names none.
-        place: file and line, for messages.
-        file: index of the data file.
     """
 
     id: str
@@ -56,8 +54,6 @@ class LabelledPair:
     """Two documents with a label: related or not.
 
     Attributes:
-        a: id of the first document.
-        b: id of the second document.
         relation: how the pair was chosen ("cites", "random", "hard"); None if the line does not say. AUC against
             "random" and "hard" negatives is also measured apart.
         split: "train", "validation" or "test"; None if the line names none.
@@ -271,7 +267,6 @@ class EvaluationSet:
     """Documents and labelled pairs that share one threshold.
 
     Attributes:
-        documents: all of them by id.
         pairs: the pairs to measure, ordered by their ids.
         validation: the pairs that set threshold, calibration and centre; none of them is measured.
         background: ids of the documents that give the baselines their word statistics.

@@ -59,7 +59,6 @@ class MeasurementPlan:
         split: the split that was asked for, for the record.
         retrieval: search the partners of every document.
         draws: number of draws of the bootstrap; 0 for no intervals and no tests of AUC.
-        seed: of the bootstrap.
     """
 
     split: str = "test"
@@ -73,7 +72,6 @@ class SystemRun:
     """A measured system with what tests and averages need.
 
     Attributes:
-        draws: bootstrap draws of its metrics.
         right: bool [P], where its verdict is right; None without verdicts.
     """
 

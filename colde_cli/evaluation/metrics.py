@@ -82,9 +82,6 @@ class PairMetrics:
     """How well scores tell related pairs from unrelated ones, over all pairs at once.
 
     Attributes:
-        pairs: number of pairs.
-        positives: number of related pairs.
-        auc: over all pairs at once.
         field_auc: mean of the AUCs of the single data files if there are several; else as `auc`.
         average_precision: area under the precision-recall curve, as a step function.
         threshold: the score from which a pair counts as related; the figures below are measured at it.
@@ -210,8 +207,6 @@ class Bin:
     """Pairs with similar probabilities.
 
     Attributes:
-        count: number of pairs.
-        probability: their mean probability.
         share: the share of them that is related, in [0, 1].
     """
 

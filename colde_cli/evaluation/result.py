@@ -16,7 +16,6 @@ class FigureKind:
     Attributes:
         group: "pairs", "verdict", "retrieval" or "calibration".
         higher_is_better: False for errors.
-        meaning: one sentence.
     """
 
     title: str
@@ -68,7 +67,6 @@ class SystemResult:
     """One system on one evaluation set, or on the average of all.
 
     Attributes:
-        system: its name.
         figures: by the names of `FIGURES`; those that could not be measured are missing.
         threshold: the score from which a pair was called related; None without one.
         threshold_from: "validation" or "model"; None without a threshold.
@@ -94,7 +92,6 @@ class PairedTest:
         against: the name of the first system.
         figure: "auc" or "accuracy".
         method: "paired document bootstrap" or "McNemar, exact".
-        difference: system minus first.
         p: two-sided; None if the test could not be made.
         p_holm: corrected for the number of systems tested (Holm).
     """
@@ -128,9 +125,7 @@ class SetResult:
     """All systems on one evaluation set, or on the average of all sets.
 
     Attributes:
-        pairs: number of measured pairs.
         positives: number of related ones among them.
-        documents: number of documents in them.
         relations: number of unrelated pairs by how they were chosen ("random", "hard"); "" if unknown.
         validation_pairs: number of pairs that set thresholds.
         queries: number of documents with partners; None without retrieval.
@@ -193,7 +188,6 @@ class Evaluation:
         systems: the others are tested against the first.
         macro: the unweighted mean over the sets; None for a single set.
         draws: number of draws of the bootstrap; 0 for none.
-        seed: of the bootstrap.
     """
 
     split: str

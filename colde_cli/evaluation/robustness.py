@@ -39,12 +39,10 @@ class PairFigures:
     """How well scores under attack tell related pairs from unrelated ones, and how far they moved.
 
     Attributes:
-        pairs: number of pairs.
         auc: None if all pairs have the same label.
         f1: at the threshold of the clean scores; None without a threshold.
         accuracy: at that threshold; None without one.
         moved_related: mean of score under attack minus clean score, over related pairs; None without related pairs.
-        moved_unrelated: the same over unrelated pairs.
     """
 
     pairs: int
@@ -82,12 +80,8 @@ class SelfRow:
     """Documents compared with themselves under attack.
 
     Attributes:
-        attack: in words.
-        documents: number of documents.
         cosine_mean: mean change of the document vector z under attack f: cos(z(x), z(x)) − cos(z(x), z(f(x))).
-        cosine_max: the largest such change.
         score_mean: mean change of the document score.
-        score_max: the largest such change.
     """
 
     attack: str
@@ -103,7 +97,6 @@ class PairRow:
     """Pairs under attack.
 
     Attributes:
-        attack: in words.
         side: "none" for clean scores, "one" if only the first document of a pair is attacked, "both".
         spearman: correlation over pairs of length ratio (longer by shorter, in tokens) and score; None if not
             measured or without a value.
@@ -121,7 +114,6 @@ class ProtocolReport:
 
     Attributes:
         name: "length", "shuffle" or "elongation".
-        title: of its tables.
         against_itself: one row for every attack; empty if the protocol has none.
         notes: whole sentences on limits and samples.
     """
@@ -138,9 +130,7 @@ class RobustnessReport:
     """The scores of a model under attack.
 
     Attributes:
-        model: its name.
         threshold: the score from which a pair counts as related, chosen on clean scores; None without one.
-        seed: of every draw.
         protocols: in the order of the request.
     """
 
@@ -199,7 +189,6 @@ class Bench:
         encodings: of the unchanged documents, by id.
         clean: scores of the unchanged pairs, [P].
         threshold: the score from which a pair counts as related; None without one.
-        seed: of every draw.
     """
 
     encoder: DocumentEncoder

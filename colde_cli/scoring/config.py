@@ -19,7 +19,6 @@ class Calibration:
     Attributes:
         kind: "platt" is ceiling · sigmoid(slope · score + intercept); "isotonic" is linear between knots.
         scores: knots of the isotonic map, ascending.
-        probabilities: the value at each knot.
         ceiling: the probability of pairs that are as alike as can be. It is below 1 where a relation is more than
             likeness: not every two contracts of one type are related.
     """
@@ -102,7 +101,6 @@ class Domain:
     Attributes:
         name: the training file of the domain, without suffix.
         threshold: document score at which the verdict flips.
-        calibration: of the document score.
         colde: weight of this part, as in `ScoreWeights`; likewise the next five.
     """
 

@@ -47,7 +47,6 @@ class PartTables:
     """The parts of P pairs, [P, 6] each, in the order of `PARTS`, under two kinds of statistics.
 
     Attributes:
-        model: those of the model alone.
         domain: those of the domain of the pair.
     """
 
@@ -63,7 +62,6 @@ class FitPairs:
         related: bool [P].
         documents: int [P, 2], numbers of the documents.
         domains: int [P], the domain of each pair, an index of `names`.
-        names: of the domains.
     """
 
     related: Bools
@@ -87,7 +85,6 @@ class ScoreFit:
     """Fitted weights and verdicts.
 
     Attributes:
-        score_weights: with those of the domains.
         threshold: for documents of no known domain.
         calibration: for documents of no known domain.
         domains: codes of the domains, in the order of `score_weights.domains`.

@@ -83,7 +83,6 @@ class Lexicon:
 
     Attributes:
         frequencies: uint16 [2 * BUCKETS], number of training documents with a term of each bucket.
-        documents: number of training documents.
         continues: see `continuations`.
         power: exponent of the inverse document frequency; above 1 rare words count for more.
     """

@@ -98,8 +98,6 @@ class FieldCalibration:
 
     Attributes:
         threshold: score within the field from which two documents count as related.
-        calibration: of scores within the field.
-        pairs: number of labelled pairs.
     """
 
     threshold: float
@@ -262,7 +260,6 @@ class FieldDocument:
     Attributes:
         chunk_vectors: [n, H], whitened within the field.
         centred_unit_vectors: [n, H], the same at unit length.
-        opening: weighted by the model alone.
     """
 
     document_vector: FloatArray

@@ -46,7 +46,6 @@ class ScorePart:
     """One part of a document score.
 
     Attributes:
-        name: one of `PARTS`.
         score: in [-1, 1].
         weight: in the domains of the two documents, above 0.
     """

@@ -80,10 +80,7 @@ class _CutDocument:
     """The passages of a document.
 
     Attributes:
-        passages: all, in order.
-        texts: of the passages.
         keys: their words, without case and punctuation.
-        listed: the sections that list references.
     """
 
     passages: tuple[Passage, ...]
@@ -115,7 +112,6 @@ class WordMatches:
         turned: whether `left` is B: ties are decided by order, and with the same document first every time B with A
             is the mirror image of A with B.
         ignore: the differences to ignore in these two documents.
-        matching: the partners found so far.
         alike: cosines of the words of the passages that words give no partner.
     """
 

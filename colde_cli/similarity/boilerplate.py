@@ -144,9 +144,6 @@ class ComparedSentence:
     """A sentence of a document's body.
 
     Attributes:
-        section: index of its section.
-        words: without the label before it.
-        span: its characters, label included.
         divided: see `IgnoreOptions`.
     """
 
@@ -203,7 +200,6 @@ class _Template:
     """The words of a template.
 
     Attributes:
-        words: of all sections, headings included.
         hyphenated: its words with a hyphen, in lower case without it.
     """
 

@@ -93,7 +93,6 @@ class Scores:
     """The similarity of two documents as wholes, of their n sections and of their m chunks.
 
     Attributes:
-        document: the weighted mean of `parts`.
         probability: the calibrated score; None where the model is not calibrated.
         threshold: the lowest score of related documents in these domains; None where not fitted.
         sections: [n_a, n_b], see `tables`.

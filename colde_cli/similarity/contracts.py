@@ -233,7 +233,6 @@ class ContractTerms:
 
     Attributes:
         parties: short names and roles, as "Supplier".
-        defined: other terms in quotation marks.
         rules: they are contracts, policies or laws: their clauses bind somebody.
     """
 

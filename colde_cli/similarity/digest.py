@@ -20,13 +20,8 @@ class ComparisonDigest:
 
     Attributes:
         a: the first document, without its text.
-        b: the second, without its text.
         same: see `Comparison`.
         same_content: see `Comparison`.
-        outside: the differences beside the text.
-        score: of the documents.
-        summary: passages in each state.
-        flagged: passages with a flag.
         weight: of the weightiest change; 0 without any.
         top: a passage with the weightiest change.
         throughout: passages in which the same words were replaced as in `top`.

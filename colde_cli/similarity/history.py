@@ -32,8 +32,6 @@ class SectionStep:
         state: of the section; "split" and "merged" also of the parts that began or ended.
         same: the text under the headings is the same.
         moved: its order, or the section it is part of, changed.
-        words: that were deleted or inserted.
-        flagged: passages with a flag.
     """
 
     state: SectionState
@@ -67,10 +65,8 @@ class History:
     """Several versions of a document, each compared with the next.
 
     Attributes:
-        versions: without their texts, in order.
         steps: from each version to the next.
         sections: in the order of the versions that have them.
-        ignore: the differences to ignore.
     """
 
     versions: tuple[Document, ...]

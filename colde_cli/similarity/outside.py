@@ -71,7 +71,6 @@ class OutsideChange(Generic[Item]):
 
     Attributes:
         a: that of the first document; None where it has none.
-        b: that of the second.
         edits: that turn the text of `a` into that of `b`; empty for parts, and where only what it belongs to differs.
     """
 
@@ -93,7 +92,6 @@ class Uncompared:
 
     Attributes:
         a: their number in the first document.
-        b: their number in the second.
         held: both formats have the kind, but write it in ways that cannot be compared.
     """
 
@@ -109,7 +107,6 @@ class OutsideComparison:
 
     Attributes:
         texts: that differ, in the order of the kinds.
-        parts: that differ.
         reordered: kinds with the same texts or parts in another order.
         uncompared: what could not be compared, as the formats differ.
     """

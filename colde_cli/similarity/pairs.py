@@ -37,8 +37,6 @@ class PassagePair:
         score: their similarity, 0 to 1; None where one side is empty.
         edits: the places where they differ, as offsets into `a_text` and `b_text`; empty where a side is empty.
         flags: the edits that matter most: numbers, dates, names, modals, ...
-        a_text: the text of `a`.
-        b_text: the text of `b`.
     """
 
     state: State
@@ -69,8 +67,6 @@ class Alignment:
 
     Attributes:
         pairs: in the order of A; a passage found only in B follows the pair of the passage before it in B.
-        a: all passages of A.
-        b: all passages of B.
     """
 
     pairs: tuple[PassagePair, ...]
@@ -92,7 +88,6 @@ class Extent:
     """How many words of one document the other one contains; headings are not counted.
 
     Attributes:
-        words: of all its passages.
         kept: words that the partners of their passages contain, too.
         by_state: words of the passages in each state.
     """

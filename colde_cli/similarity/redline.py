@@ -125,7 +125,6 @@ class Word:
         key: the same for words that differ only in quotes, dashes, ligatures, soft hyphens or ignored differences. That
             of a sign between digits, or of an exponent after one, begins with a blank if white space parts them.
         start: offset of its first character in the text.
-        end: offset after its last character.
     """
 
     key: str

@@ -29,7 +29,6 @@ class Block:
 
     Attributes:
         level: of a heading, 1 the outermost; 0 for a paragraph.
-        span: its characters in `Document.text`.
     """
 
     text: str
@@ -42,8 +41,6 @@ class Flow:
     """The blocks of a document as one text, each ended by `BREAK`.
 
     Attributes:
-        text: of all blocks.
-        blocks: in reading order.
         starts: offset of each block in `text`.
         places: offsets in `Document.text`, ascending, and the offset in `text` that belongs to each.
         tables: indices of the blocks that are tables.
@@ -302,8 +299,6 @@ class TrackedText:
     """Two documents merged to one text.
 
     Attributes:
-        a: the first document.
-        b: the second.
         steps: hold every character of both, in order.
     """
 

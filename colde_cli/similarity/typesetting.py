@@ -44,7 +44,6 @@ class TypesettingPlace:
         a_text: those of `a`, on one line.
         b_text: those of `b`, on one line.
         before: a few words before it, as the second document has them.
-        after: a few words after it.
     """
 
     a: Span

@@ -44,7 +44,6 @@ class Allowed:
     """What may change.
 
     Attributes:
-        text: as the user gave it.
         found: whether it names a section, words or a kind of texts or parts of either document.
         changes: edits that it allowed; for a section passages, for a kind texts or parts that differ.
     """
@@ -63,7 +62,6 @@ class Verification:
         passages: whose changes are not allowed, the weightiest first, with only these edits.
         headings: added, dropped or edited, in the order of A; a heading is written like a passage.
         typesetting: the places where only blanks, hyphens, kinds of quotation marks, or the places of headings differ.
-        ignore: the differences to ignore.
         outside: what differs, or cannot be compared, beside the text, without the kinds that are allowed.
     """
 
