@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from types import NoneType, UnionType
@@ -148,31 +147,20 @@ def check_scoring(calibration: Calibration | None, score_weights: ScoreWeights |
         ModelError: they are not.
     """
     domains = score_weights.domains if score_weights is not None else ()
-    named = [("calibration", calibration)]
-    named += [(f"score_weights.domains.{domain.name}.calibration", domain.calibration) for domain in domains]
-    for place, curve in named:
-        if curve is not None and curve.kind == "isotonic":
-            _check_curve(curve, source, place)
-    for place, weights in _weights(score_weights):
-        if abs(sum(weights) - 1) > _SUM_ROUNDING:
-            raise ModelError(f"{source}: the weights of {place} sum to {sum(weights):g}, not 1.")
-
-
-def _check_curve(curve: Calibration, source: str, place: str) -> None:
-    if not curve.scores or len(curve.scores) != len(curve.probabilities):
-        raise ModelError(f"{source}: {place} needs as many probabilities as scores, and one at least.")
-    for name in ("scores", "probabilities"):
-        knots = getattr(curve, name)
-        if any(after < before for before, after in pairwise(knots)):
-            raise ModelError(f"{source}: the {name} of {place} must not fall.")
-
-
-def _weights(score_weights: ScoreWeights | None) -> Iterator[tuple[str, tuple[float, ...]]]:
+    curves = [("calibration", calibration)]
+    curves += [(f"score_weights.domains.{domain.name}.calibration", domain.calibration) for domain in domains]
+    for place, curve in curves:
+        if curve is None or curve.kind != "isotonic":
+            continue
+        if not curve.scores or len(curve.scores) != len(curve.probabilities):
+            raise ModelError(f"{source}: {place} needs as many probabilities as scores, and one at least.")
+        for name in ("scores", "probabilities"):
+            if any(after < before for before, after in pairwise(getattr(curve, name))):
+                raise ModelError(f"{source}: the {name} of {place} must not fall.")
     if score_weights is None:
         return
-    for place, row in (
-        ("score_weights", score_weights),
-        *((item.name, item) for item in score_weights.domains),
-    ):
-        yield place, tuple(getattr(row, name) for name in PARTS)
-    yield "score_weights.in_field", score_weights.in_field
+    named = [("score_weights", score_weights), *((domain.name, domain) for domain in domains)]
+    rows = [(place, tuple(getattr(row, part) for part in PARTS)) for place, row in named]
+    for place, weights in [*rows, ("score_weights.in_field", score_weights.in_field)]:
+        if abs(sum(weights) - 1) > _SUM_ROUNDING:
+            raise ModelError(f"{source}: the weights of {place} sum to {sum(weights):g}, not 1.")

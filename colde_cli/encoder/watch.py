@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 SECONDS = 8.0
 """Processor time that a call may take in any case: more than a hundred times that of a chunk."""
@@ -34,7 +35,9 @@ class Watch:
     def __init__(self, name: object, stop: Callable[[], None], seconds: float, memory: int) -> None:
         self.reason = ""
         self._name, self._stop, self._seconds, self._memory = name, stop, seconds, memory
-        self._clock = _clock_of_this_thread()
+        self._clock: Callable[[], float] = time.monotonic
+        if hasattr(time, "pthread_getcpuclockid"):
+            self._clock = partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
         self._started, self._before = self._clock(), _resident()
 
     def look(self) -> None:
@@ -73,9 +76,12 @@ def watched(
         seconds: of processor time, beyond `SECONDS`.
         memory: bytes by which the process may grow.
     """
+    global _thread  # noqa: PLW0603 - one for the process
     watch = Watch(name, stop, SECONDS + seconds, memory)
     with _changed:
-        _start()
+        if _thread is None or not _thread.is_alive():  # also in a process that was forked since
+            _thread = threading.Thread(target=_look_around, name="colde-watch", daemon=True)
+            _thread.start()
         _watches.add(watch)
         if len(_watches) == 1:
             _changed.notify()
@@ -84,14 +90,6 @@ def watched(
     finally:
         with _changed:
             _watches.discard(watch)
-
-
-def _start() -> None:
-    """Start the thread, also in a process that was forked since."""
-    global _thread  # noqa: PLW0603 - one for the process
-    if _thread is None or not _thread.is_alive():
-        _thread = threading.Thread(target=_look_around, name="colde-watch", daemon=True)
-        _thread.start()
 
 
 def _look_around() -> None:
@@ -104,13 +102,6 @@ def _look_around() -> None:
             watches = list(_watches)
         for watch in watches:
             watch.look()
-
-
-def _clock_of_this_thread() -> Callable[[], float]:
-    if hasattr(time, "pthread_getcpuclockid"):
-        clock = time.pthread_getcpuclockid(threading.get_ident())
-        return lambda: time.clock_gettime(clock)
-    return time.monotonic
 
 
 def _resident() -> int:

@@ -116,30 +116,30 @@ class ModelSystem:
             fitted = None if self._field is None else self._field.profile.calibrated
         self.threshold = None if fitted is None else fitted.threshold
         self.calibration = None if fitted is None else fitted.calibration
-        self._fields: dict[str, Field] = {}
-        self._adapted: dict[str, dict[str, FieldDocument]] = {}
         self._retrieval = retrieval
         self._progress = progress
+        # By the name of the set.
         self._encodings: dict[str, dict[str, Encoding]] = {}
+        self._fields: dict[str, Field] = {}
+        self._adapted: dict[str, dict[str, FieldDocument]] = {}
         self._parts: dict[str, dict[tuple[str, str], FloatArray]] = {}
 
     def encodings(self, evaluation_set: EvaluationSet) -> dict[str, Encoding]:
         """The documents of a set by id, encoded on the first call."""
-        if evaluation_set.name not in self._encodings:
+        name = evaluation_set.name
+        if name not in self._encodings:
             ids = evaluation_set.used(retrieval=self._retrieval)
-            documents = [evaluation_set.documents[name] for name in ids]
-            encoded = self.encoder.encode_many(documents, self._progress)
-            self._encodings[evaluation_set.name] = dict(zip(ids, encoded, strict=True))
-        return self._encodings[evaluation_set.name]
+            encoded = self.encoder.encode_many([evaluation_set.documents[one] for one in ids], self._progress)
+            self._encodings[name] = dict(zip(ids, encoded, strict=True))
+        return self._encodings[name]
 
     def field(self, evaluation_set: EvaluationSet) -> Field | None:
         """The field in which the documents of a set are scored; None for no field."""
-        if not self._in_documents:
-            return self._field
-        if evaluation_set.name not in self._fields:
+        name = evaluation_set.name
+        if self._in_documents and name not in self._fields:
             documents = list(self.encodings(evaluation_set).values())
-            self._fields[evaluation_set.name] = learn_field(evaluation_set.name, documents, self.encoder)
-        return self._fields[evaluation_set.name]
+            self._fields[name] = learn_field(name, documents, self.encoder)
+        return self._fields[name] if self._in_documents else self._field
 
     def documents(
         self, evaluation_set: EvaluationSet
@@ -152,10 +152,11 @@ class ModelSystem:
 
     def adapted(self, evaluation_set: EvaluationSet, field: Field) -> dict[str, FieldDocument]:
         """The documents of a set by id, adapted to the field of the set on the first call."""
-        if evaluation_set.name not in self._adapted:
+        name = evaluation_set.name
+        if name not in self._adapted:
             encodings = self.encodings(evaluation_set)
-            self._adapted[evaluation_set.name] = {name: field.adapt(item) for name, item in encodings.items()}
-        return self._adapted[evaluation_set.name]
+            self._adapted[name] = {one: field.adapt(item) for one, item in encodings.items()}
+        return self._adapted[name]
 
     def parts(self, evaluation_set: EvaluationSet, pairs: IdPairs) -> tuple[FloatArray, FloatArray]:
         """The parts of the scores of pairs and their weights, [P, 6] each, in the order of `PARTS`."""
@@ -186,15 +187,13 @@ class ModelSystem:
             probabilities = np.array(known) if len(known) == len(verdicts) else None
             return StoredVerdicts(np.array(called, bool), probabilities)
 
-        notes = () if field is None else (f"{field_note(field)} {_labels_note(field)}",)
+        notes: tuple[str, ...] = ()
+        if field is not None:
+            labels, fitted = "No label was used.", field.profile.calibrated
+            if fitted is not None:
+                labels = f"Its threshold and probabilities were fitted to {fitted.pairs:,} labelled pairs."
+            notes = (f"{field_note(field)} {labels}",)
         return PairScorer(scores, notes, None if self.threshold is None else stored)
-
-
-def _labels_note(field: Field) -> str:
-    fitted = field.profile.calibrated
-    if fitted is None:
-        return "No label was used."
-    return f"Its threshold and probabilities were fitted to {fitted.pairs:,} labelled pairs."
 
 
 def field_note(field: Field) -> str:
@@ -265,19 +264,14 @@ _FEW = 10
 _BLOCK = 4096
 
 
+@dataclass(frozen=True, slots=True)
 class Baseline:
     """A system without stored threshold or calibration: both come from validation pairs, or there are none."""
 
+    name: str
+    open: Callable[[EvaluationSet], PairScorer]
     threshold: float | None = None
     calibration: Calibration | None = None
-
-    def __init__(self, name: str, make_scorer: Callable[[EvaluationSet], PairScorer]) -> None:
-        self.name = name
-        self._make_scorer = make_scorer
-
-    def open(self, evaluation_set: EvaluationSet) -> PairScorer:
-        """See `ScoringSystem`."""
-        return self._make_scorer(evaluation_set)
 
 
 def make_baselines(names: Iterable[str], model: ModelSystem) -> list[ScoringSystem]:
@@ -297,12 +291,14 @@ def make_baselines(names: Iterable[str], model: ModelSystem) -> list[ScoringSyst
 
 
 def tfidf(evaluation_set: EvaluationSet) -> PairScorer:
-    """Score by the cosine of TF-IDF vectors: 1 + log tf, no English stop words, words in two documents or more."""
+    """Score by the cosine of TF-IDF vectors: 1 + log tf, no English stop words, words in two documents or more.
+
+    Among fewer than ten documents a word of one counts, too.
+    """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    model = TfidfVectorizer(
-        sublinear_tf=True, stop_words="english", min_df=_least_documents(evaluation_set), dtype=np.float32
-    )
+    least = 2 if len(evaluation_set.background) >= _FEW else 1
+    model = TfidfVectorizer(sublinear_tf=True, stop_words="english", min_df=least, dtype=np.float32)
     _fit(model, evaluation_set)
     ids = list(evaluation_set.used(retrieval=True))
     vectors = model.transform([evaluation_set.documents[name].text for name in ids])
@@ -321,7 +317,8 @@ def bm25(evaluation_set: EvaluationSet) -> PairScorer:
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import CountVectorizer
 
-    model = CountVectorizer(stop_words="english", min_df=_least_documents(evaluation_set), dtype=np.float32)
+    least = 2 if len(evaluation_set.background) >= _FEW else 1
+    model = CountVectorizer(stop_words="english", min_df=least, dtype=np.float32)
     background = _fit(model, evaluation_set)
     ids = list(evaluation_set.used(retrieval=True))
     counts = csr_matrix(model.transform([evaluation_set.documents[name].text for name in ids]))
@@ -426,11 +423,6 @@ def _fit(model: Any, evaluation_set: EvaluationSet) -> Any:  # noqa: ANN401 - a 
         raise DataError(
             f"The documents of {evaluation_set.name} have no words to compare ({error})."
         ) from error
-
-
-def _least_documents(evaluation_set: EvaluationSet) -> int:
-    """Minimum number of documents that must contain a word: 1 among fewer than ten documents, else 2."""
-    return 2 if len(evaluation_set.background) >= _FEW else 1
 
 
 def _words_from(evaluation_set: EvaluationSet, statistics: str) -> str:

@@ -231,7 +231,12 @@ def _header(folder: Path) -> tuple[str, int, str, FieldCalibration | None]:
         values = json.loads(path.read_text(encoding="utf-8"))
         version, documents = int(values["format"]), int(values["documents"])
         name, fingerprint = str(values["name"]), str(values["model"])
-        calibrated = _calibrated(values.get("calibrated"))
+        known, calibrated = values.get("calibrated"), None
+        if known is not None:
+            threshold, calibration = float(known["threshold"]), calibration_of(known["calibration"])
+            if not math.isfinite(threshold) or not is_sound(calibration):
+                raise ValueError("no calibration")
+            calibrated = FieldCalibration(threshold, calibration, int(known["pairs"]))
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
@@ -241,16 +246,6 @@ def _header(folder: Path) -> tuple[str, int, str, FieldCalibration | None]:
     if version > FORMAT:
         raise ModelError(f"{path} was written by a later colde; upgrade with: pip install -U colde")
     return name, documents, fingerprint, calibrated
-
-
-def _calibrated(values: dict[str, Any] | None) -> FieldCalibration | None:
-    if values is None:
-        return None
-    threshold, pairs = float(values["threshold"]), int(values["pairs"])
-    calibration = calibration_of(values["calibration"])
-    if not math.isfinite(threshold) or not is_sound(calibration):
-        raise ValueError("no calibration")
-    return FieldCalibration(threshold, calibration, pairs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
