@@ -110,12 +110,7 @@ def _short(prefixes: Mapping[str, str], name: str) -> str:
 
 
 class Archive:
-    """An open ZIP file of XML parts.
-
-    Args:
-        file: seekable.
-        shown: its name in messages.
-        format: its kind.
+    """An open ZIP file of XML parts; `shown` is its name in messages.
 
     Raises:
         CorruptFileError: it is no whole ZIP file.

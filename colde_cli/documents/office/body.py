@@ -94,8 +94,8 @@ class Styles(XmlHandler):
         """List a style and the styles it is based on, nearest first; an undefined one is known by its identifier."""
         lineage: list[TextStyle] = []
         while identifier and len(lineage) < _MAX_LINEAGE:
-            by_name = TextStyle(identifier.replace("_20_", " ").lower())
-            lineage.append(self._styles.get((family, identifier), by_name))
+            style = self._styles.get((family, identifier))
+            lineage.append(style or TextStyle(identifier.replace("_20_", " ").lower()))
             identifier = lineage[-1].based_on
         return lineage
 

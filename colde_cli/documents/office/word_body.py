@@ -93,7 +93,7 @@ class WordBody(WordText):
     )  # texts before it, and whether one was read
     _fallbacks: int = 0
     _object: str = ""  # the program of the current object
-    _hidden_drawings: list[bool] = field(default_factory=list)
+    _drawings: int = 0  # depth inside drawings
 
     def side_part(self, name: str, *, page_numbers: bool = False) -> WordBody:
         """Read another part, with an account of its own; one that is missing gives nothing."""
@@ -410,22 +410,19 @@ class WordBody(WordText):
 
     def _drawing(self, name: str, attributes: Attributes) -> Iterator[None]:
         """Read a drawing; it is hidden with its run."""
-        self._hidden_drawings.append(False)
-        self._hide_drawing(self._is_hidden())
+        covered = self._covered
+        self._drawings += 1
+        self._covered += self._is_hidden()
         yield
-        self._covered -= self._hidden_drawings.pop()
-
-    def _hide_drawing(self, hidden: bool) -> None:
-        if hidden and self._hidden_drawings and not self._hidden_drawings[-1]:
-            self._hidden_drawings[-1] = True
-            self._covered += 1
+        self._drawings, self._covered = self._drawings - 1, covered
 
     def _drawn(self, name: str, attributes: Attributes) -> Iterator[None]:
         """Read an element of a drawing: its words, its other text, what it refers to."""
         given = self.given
         if name == "wp:docPr":
             self._described(attributes, ("title", "descr"))
-            self._hide_drawing(attributes.get(":hidden", "0") not in ("0", "false"))
+            hidden = attributes.get(":hidden", "0") not in ("0", "false")
+            self._covered += hidden and self._drawings > 0
         elif name == "v:textpath":
             self._worded(attributes.get(":string", ""))
         elif name == "o:OLEObject":
