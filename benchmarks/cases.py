@@ -20,7 +20,7 @@ from colde_cli import Model, verify
 from colde_cli.encoder.loading import open_encoder
 from colde_cli.errors import ColdeError
 from colde_cli.similarity.pairs import State
-from colde_cli.views.terminal import comparison_table
+from colde_cli.views.output import show
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def outcome(a: Path, b: Path, encoder: object) -> Outcome:
     except ColdeError:
         verified = False
     changed = any(pair.state is not State.SAME for pair in comparison.passages) or comparison.typesetting
-    comparison_table(comparison, "all", 10, to_file=True)  # must not fail
+    show(comparison, level="all", top=10, to_file=True)  # must not fail
     return Outcome(
         0 if comparison.same else 1,
         shown=bool(changed or comparison.outside.changes or comparison.typesetting),

@@ -16,7 +16,7 @@ from colde_cli.documents.document import Document, Part, ReadReport, assemble
 from colde_cli.documents.markdown import read_markdown
 from colde_cli.documents.outside import PartKind, UnreadPart
 from colde_cli.documents.reading import read
-from colde_cli.views.text import document_markdown
+from colde_cli.views.document_text import document_markdown
 
 DATA = ROOT / "tests" / "data"
 SCHEMA = json.loads((ROOT / "colde_cli" / "views" / "schemas" / "colde.text.1.json").read_text())

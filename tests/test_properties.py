@@ -42,8 +42,8 @@ from colde_cli.similarity.pairs import Alignment, State
 from colde_cli.similarity.redline import Operation, redline, run_together, words
 from colde_cli.similarity.section_changes import section_changes
 from colde_cli.similarity.tracked_changes import tracked_text
+from colde_cli.views.document_text import document_markdown
 from colde_cli.views.json import comparison_json
-from colde_cli.views.text import document_markdown
 
 
 def letters(text: str) -> str:

@@ -17,7 +17,7 @@ from colde_cli.similarity.redline import IgnoreOptions, Operation, redline
 from colde_cli.similarity.section_changes import SectionState, section_changes
 from colde_cli.similarity.typesetting import TypesettingPlace, same_texts, typesetting_places
 from colde_cli.similarity.verification import verify_documents
-from colde_cli.views.redline import pieces
+from colde_cli.views.changes import pieces
 from colde_cli.views.wording import plain
 
 SIGNS = [

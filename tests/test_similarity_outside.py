@@ -29,7 +29,7 @@ from colde_cli.similarity.outside import (
     outside_data,
 )
 from colde_cli.similarity.pairs import State
-from colde_cli.views.outside import difference, not_listed, outside_rows, row_line, same_sentence, uncompared
+from colde_cli.views.changes import difference, not_listed, outside_rows, row_line, same_sentence, uncompared
 
 
 def document(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from dataclasses import replace
 
 from colde_cli.evaluation.result import (
     Evaluation,
@@ -14,9 +15,8 @@ from colde_cli.evaluation.result import (
     SystemFacts,
     SystemResult,
 )
-from colde_cli.views.evaluation import text
-from colde_cli.views.evaluation.html import Series, evaluation_html, interval_plot, line_plot, series_class
-from colde_cli.views.evaluation.text import evaluation_table
+from colde_cli.views import evaluation_view as text
+from colde_cli.views.evaluation_view import evaluation_html, evaluation_table
 from colde_cli.views.json import evaluation_json
 
 ATTACKED = RobustnessResult(
@@ -64,17 +64,18 @@ def test_numbers_as_people_read_them() -> None:
 
 
 def test_ticks_of_intervals_are_whole_hundredths_around_all_ends() -> None:
-    plot = interval_plot("t", [("a", 0, Figure(0.8124, 0.7731, 0.8409)), ("b", 1, Figure(0.9))])
-    ticks = [float(tick) for tick in re.findall(r'text-anchor="(?:middle|end)">(-?\d\.\d\d)<', plot)]
+    figures = (Figure(0.8124, 0.7731, 0.8409), Figure(0.9))
+    results = tuple(SystemResult(name, {"auc": one}) for name, one in zip("ab", figures, strict=True))
+    plot = text.interval_plot(replace(evaluation().sets[0], results=results))
+    ticks = [float(label) for _, label in plot["ticks"]]
     assert ticks[0] <= 0.7731
     assert ticks[-1] >= 0.9
-    steps = {round(b - a, 2) for a, b in itertools.pairwise(ticks)}
-    assert len(steps) == 1
+    assert len({round(b - a, 2) for a, b in itertools.pairwise(ticks)}) == 1
 
 
 def test_a_ninth_system_is_dashed_and_names_are_escaped() -> None:
-    assert series_class(0) == "s0"
-    assert series_class(8) == "s0 dashed"
-    plot = line_plot("a & b", "x", "y", [Series("<&>", 0, ((0.0, 0.0), (1.0, 1.0)))], diagonal=True)
-    assert "<title>&lt;&amp;&gt;</title>" in plot
-    assert 'aria-label="a &amp; b"' in plot
+    assert text.series_class(0) == "s0"
+    assert text.series_class(8) == "s0 dashed"
+    page = evaluation_html(replace(evaluation(), sets=(replace(evaluation().sets[0], name="<&>"),)))
+    assert 'aria-label="AUC of every system on &lt;&amp;&gt;"' in page
+    assert "<&>" not in page

@@ -22,14 +22,8 @@ from colde_cli.corpus.finding import Skipped
 from colde_cli.corpus.subjects import Cluster, ClusterMember, Clusters
 from colde_cli.encoder.encoding import RuntimeInfo
 from colde_cli.scoring.profile import FieldInfo
-from colde_cli.views.clusters import clusters_csv, clusters_html, clusters_markdown, clusters_table
-from colde_cli.views.families import (
-    COLUMNS,
-    families_csv,
-    families_html,
-    families_markdown,
-    families_table,
-)
+from colde_cli.views.csv import FAMILY_COLUMNS
+from colde_cli.views.output import Format, show
 
 GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
 shares = st.floats(0.01, 1)
@@ -53,7 +47,7 @@ found = st.builds(
 @settings(max_examples=30)
 def test_no_line_is_wider_than_the_terminal_or_steers_it(families: Families, width: int) -> None:
     with patch.dict(os.environ, {"COLUMNS": str(width), "TERM": "xterm-256color"}):
-        text = families_table(families)
+        text = show(families)
     for line in Text.from_ansi(text).plain.split("\n"):
         assert cell_len(line) <= width
     assert not set(re.findall(r"[\x00-\x08\x0b-\x1f\x7f]", text))
@@ -62,7 +56,7 @@ def test_no_line_is_wider_than_the_terminal_or_steers_it(families: Families, wid
 @given(found)
 @settings(max_examples=30)
 def test_markdown_holds_no_markup_of_names(families: Families) -> None:
-    tokens = GFM.parse(families_markdown(families))
+    tokens = GFM.parse(show(families, Format.MARKDOWN))
     inner = [child for token in tokens for child in token.children or []]
     assert not {child.type for child in inner} & {"link_open", "image", "em_open", "code_inline"}
     assert sum(token.type == "table_open" for token in tokens) >= len(families.groups)
@@ -71,16 +65,16 @@ def test_markdown_holds_no_markup_of_names(families: Families) -> None:
 @given(found)
 @settings(max_examples=30)
 def test_csv_has_a_row_for_each_member_and_part_and_no_formula(families: Families) -> None:
-    rows = list(csv.DictReader(StringIO(families_csv(families), newline="")))
+    rows = list(csv.DictReader(StringIO(show(families, Format.CSV), newline="")))
     assert len(rows) == sum(len(group.members) for group in families.groups) + len(families.contained)
-    assert not any(row[name].startswith(("=", "+", "-", "@")) for row in rows for name in COLUMNS)
+    assert not any(row[name].startswith(("=", "+", "-", "@")) for row in rows for name in FAMILY_COLUMNS)
 
 
 @given(found, st.booleans())
 @settings(max_examples=30)
 def test_the_page_is_valid_and_runs_nothing(families: Families, linked: bool) -> None:
     links = {pair: f"{place:04}.html" for place, pair in enumerate(families.pairs())} if linked else {}
-    page = families_html(families, links)
+    page = show(families, Format.HTML, links=links)
     html5lib.HTMLParser(strict=True).parse(page)
     tree = html.fromstring(page)
     assert not tree.xpath("//script | //iframe | //img | //link | //@onclick | //@style | //@src")
@@ -95,7 +89,7 @@ def test_the_page_is_valid_and_runs_nothing(families: Families, linked: bool) ->
 def test_a_command_quotes_its_files() -> None:
     first = Member("-rf; <b>.txt", "T", 9, 9)
     second = Member("it's.txt", "T", 9, 9, Closest(first.path, Relation.VERSION, 0.5, 0.5))
-    page = families_html(Families((Family((first, second)),), (), 2))
+    page = show(Families((Family((first, second)),), (), 2), Format.HTML)
     (command,) = html.fromstring(page).xpath("//code/text()")
     assert command == """colde diff -o diff.html -- '-rf; <b>.txt' 'it'"'"'s.txt'"""
 
@@ -127,14 +121,14 @@ clustered = st.builds(
 @settings(max_examples=30)
 def test_clusters_of_any_words_are_shown_safely(found: Clusters, width: int) -> None:
     with patch.dict(os.environ, {"COLUMNS": str(width), "TERM": "xterm-256color"}):
-        text = clusters_table(found, 2)
+        text = show(found, top=2)
     assert max(map(cell_len, Text.from_ansi(text).plain.split("\n"))) <= width
-    page = clusters_html(found)
+    page = show(found, Format.HTML)
     html5lib.HTMLParser(strict=True).parse(page)
     tree = html.fromstring(page)
     assert not tree.xpath("//script | //iframe | //img | //link | //@onclick | //@style | //@src")
     assert len(tree.xpath("//article")) == len(found.clusters)
-    inner = [child for token in GFM.parse(clusters_markdown(found)) for child in token.children or []]
+    inner = [child for token in GFM.parse(show(found, Format.MARKDOWN)) for child in token.children or []]
     assert not {child.type for child in inner} & {"link_open", "image", "em_open", "code_inline"}
-    rows = list(csv.DictReader(StringIO(clusters_csv(found), newline="")))
+    rows = list(csv.DictReader(StringIO(show(found, Format.CSV), newline="")))
     assert len(rows) == sum(len(cluster.members) for cluster in found.clusters) + len(found.alone)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from colde_cli.documents.reading import read
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.views.github import MAX_WARNINGS, SourceLines, comparison_annotations
-from colde_cli.views.summary import one_text
+from colde_cli.views.sentences import one_text
 
 COMMAND = re.compile(r"::(warning|notice) ((?:\w+=[^:,\r\n]*)(?:,\w+=[^:,\r\n]*)*)::([^\r\n]*)")
 

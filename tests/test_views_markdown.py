@@ -18,7 +18,7 @@ from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import RuntimeInfo
 from colde_cli.similarity.comparison import Comparison, compare_encodings
-from colde_cli.views.markdown import comparison_markdown, ranking_markdown
+from colde_cli.views.output import Format, show
 
 GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
 OURS = set(
@@ -49,7 +49,7 @@ def words(page: str) -> str:
 
 
 def test_the_order_is_verdict_counts_flagged_changes_sections_the_rest() -> None:
-    page = GFM.render(comparison_markdown(compared(A, B), "all", 10))
+    page = GFM.render(show(compared(A, B), Format.MARKDOWN, level="all", top=10))
     parts = [
         "Two versions of one text: 1 passage edited, 1 added, 1 dropped; 1 change touches amounts or negations.",
         "Flagged</th>",
@@ -69,7 +69,7 @@ def test_the_order_is_verdict_counts_flagged_changes_sections_the_rest() -> None
 def test_of_two_different_texts_the_closest_sections_are_listed(encoder: Encoder) -> None:
     both = [encoder.encode(read(path)) for path in (V1, OTHER)]
     found = compare_encodings(both[0], both[1], encoder)
-    page = comparison_markdown(found, "all", 10)
+    page = show(found, Format.MARKDOWN, level="all", top=10)
     assert "### Section changes" not in page
     rows = page.partition("### Closest sections")[2].strip().splitlines()[2:]
     score, i, j = found.closest_sections(1)[0]
@@ -91,7 +91,7 @@ def test_of_two_different_texts_the_closest_sections_are_listed(encoder: Encoder
     ],
 )
 def test_the_level_says_what_is_shown(level: str, shown: tuple[str, ...]) -> None:
-    text = comparison_markdown(compared(A, B), level, 10)
+    text = show(compared(A, B), Format.MARKDOWN, level=level, top=10)
     parts = ("Section scores", "Flagged changes", "Only in B: 1 passage", "Chunks of A")
     assert [part for part in parts if part in text] == [part for part in parts if part in shown]
 
@@ -103,14 +103,14 @@ def test_top_limits_every_list_and_says_so() -> None:
     more = [
         ("Prices", "\n\n".join(f"Item number {n} of our list costs {n}50 francs net." for n in range(5, 12)))
     ]
-    text = comparison_markdown(compared(document(many), document(more)), "all", 2)
+    text = show(compared(document(many), document(more)), Format.MARKDOWN, level="all", top=2)
     assert "### Flagged changes (2 of 7)" in text
     assert text.count("<del>") == 2
 
 
 def test_a_table_of_scores_too_large_for_a_comment_is_left_out() -> None:
     many = [(f"{n} Heading", f"Word{n} number {n}.") for n in range(60)]
-    text = comparison_markdown(compared(document(many), document(many)), "section", 10)
+    text = show(compared(document(many), document(many)), Format.MARKDOWN, level="section", top=10)
     assert "60 × 60" in text
     assert "too large" in text
     assert len(text) < 2000
@@ -120,7 +120,7 @@ def test_a_table_of_scores_too_large_for_a_comment_is_left_out() -> None:
 @settings(max_examples=40)
 def test_hostile_text_stays_text(comparison: Comparison) -> None:
     for level in ("all", "chunk"):
-        text = comparison_markdown(comparison, level, 5)
+        text = show(comparison, Format.MARKDOWN, level=level, top=5)
         page = GFM.render(text)
         assert elements(page) <= OURS
         assert shows_as_stored(text.replace("\n", ""))
@@ -142,7 +142,7 @@ def test_the_suffix_picks_markdown(capsys: pytest.CaptureFixture[str], tmp_path:
 
 
 def test_places_of_a_real_pair(field_study: Comparison) -> None:
-    text = comparison_markdown(field_study, "passage", 100)
+    text = show(field_study, Format.MARKDOWN, level="passage", top=100)
     assert "edited · A p. 3 → B p. 3 · 3.1 The sensor unit" in text
     assert "A p. 2–3, 2.2 Where" not in text
 
@@ -155,7 +155,7 @@ def test_a_ranking_is_a_table_with_what_matches_folded() -> None:
     )
     skipped = (Skipped("bad|file.pdf", "It is damaged."),)
     info = RuntimeInfo("colde-minilm-l6", "int8", "cpu")
-    page = GFM.render(ranking_markdown(Ranking("q.pdf", "Query", info, hits, 3, 1, skipped)))
+    page = GFM.render(show(Ranking("q.pdf", "Query", info, hits, 3, 1, skipped), Format.MARKDOWN))
     assert elements(page) <= OURS
     shown = words(page)
     for said in (
@@ -168,8 +168,10 @@ def test_a_ranking_is_a_table_with_what_matches_folded() -> None:
         "3 documents",
     ):
         assert said in shown
-    assert "No document is similar enough." in ranking_markdown(Ranking("q.pdf", "Query", info, (), 1, 0))
-    assert "There was no document" in ranking_markdown(Ranking("q.pdf", "Query", info, (), 0, 0))
+    assert "No document is similar enough." in show(
+        Ranking("q.pdf", "Query", info, (), 1, 0), Format.MARKDOWN
+    )
+    assert "There was no document" in show(Ranking("q.pdf", "Query", info, (), 0, 0), Format.MARKDOWN)
 
 
 def test_rank_writes_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

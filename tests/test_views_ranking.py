@@ -22,11 +22,9 @@ from colde_cli.corpus.finding import Skipped
 from colde_cli.corpus.rank_corpus import HalfRead, Hit, Match, MatchedSection, Ranking
 from colde_cli.encoder.encoding import RuntimeInfo
 from colde_cli.scoring.score import ScorePart
-from colde_cli.views.csv import ranking_csv
 from colde_cli.views.escaping import harmless
 from colde_cli.views.json import ranking_jsonl
-from colde_cli.views.markdown import ranking_markdown
-from colde_cli.views.ranking import ranking_html, ranking_table
+from colde_cli.views.output import Format, show
 
 GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
 scores = st.floats(-1, 1)
@@ -67,7 +65,7 @@ def test_no_line_is_wider_than_the_terminal_or_steers_it(
 ) -> None:
     env = {"COLUMNS": str(width), "TERM": "xterm-256color"} | ({"FORCE_COLOR": "1"} if coloured else {})
     with patch.dict(os.environ, env):
-        text = ranking_table(ranking)
+        text = show(ranking)
     shown = Text.from_ansi(text).plain
     assert max(map(cell_len, shown.splitlines())) <= width
     assert shows_as_stored(shown.replace("\n", ""))
@@ -77,13 +75,15 @@ def test_no_line_is_wider_than_the_terminal_or_steers_it(
 @given(rankings)
 @settings(max_examples=40)
 def test_other_formats_hold_hostile_words_too(ranking: Ranking) -> None:
-    page = GFM.render(ranking_markdown(ranking))
+    page = GFM.render(show(ranking, Format.MARKDOWN))
     ours = set("p table thead tbody tr th td br strong span sub details summary".split())
     assert set(re.findall(r"<([a-z][a-z0-9]*)[^<>]*>", page)) <= ours
     assert page.count("<tr>") == bool(ranking.results) + len(ranking.results) + sum(
         1 + len(hit.matches) for hit in ranking.results if hit.matches
     ) + sum(1 + len(files) for files in (ranking.skipped, ranking.half_read) if files)
-    assert ranking_csv(ranking).count("\r\n") == 1 + sum(max(1, len(hit.matches)) for hit in ranking.results)
+    assert show(ranking, Format.CSV).count("\r\n") == 1 + sum(
+        max(1, len(hit.matches)) for hit in ranking.results
+    )
 
 
 def test_what_was_not_read_of_a_document_stands_in_every_format() -> None:
@@ -92,10 +92,10 @@ def test_what_was_not_read_of_a_document_stands_in_every_format() -> None:
     ranking = Ranking(
         "q.pdf", "Q", RuntimeInfo("by-hand", "fp32", "cpu"), hits, 2, 2, (), half_read=half_read
     )
-    rows = list(csv.DictReader(StringIO(ranking_csv(ranking))))
+    rows = list(csv.DictReader(StringIO(show(ranking, Format.CSV))))
     assert [row["warnings"] for row in rows] == ["Cut. Old.", ""]
     assert [row["query_warnings"] for row in rows] == ["1 page has no text."] * 2
-    text = ranking_markdown(ranking)
+    text = show(ranking, Format.MARKDOWN)
     assert "2 documents not read whole" in text
     assert "| q.pdf | 1 page has no text. |\n| a=b.pdf | Cut.<br>Old. |" in text
     assert [item["path"] for item in ranking.to_dict()["warnings"]] == ["q.pdf", "a=b.pdf"]
@@ -116,14 +116,14 @@ def test_lines_of_json_are_the_hits(ranking: Ranking) -> None:
 @given(rankings)
 @settings(max_examples=40)
 def test_the_page_is_valid_and_holds_no_foreign_markup(ranking: Ranking) -> None:
-    text = ranking_html(ranking)
+    text = show(ranking, Format.HTML)
     html5lib.HTMLParser(strict=True).parse(text)
     page = html.document_fromstring(text)
     tags = {element.tag for element in page.iter() if isinstance(element.tag, str)}
     ours = "html head meta title style body header h1 h2 p span bdi main ol li svg rect b details summary div table"
     assert tags <= {*ours.split(), *"thead tbody tr th td ul".split()}
     assert not page.xpath("//@*[starts-with(name(), 'on')]|//@href|//@src")
-    assert len(page.xpath("//li[@class='hit']")) == len(ranking.results)
+    assert len(page.xpath("//li[@class='card']")) == len(ranking.results)
     cells = page.xpath("//td[@dir='auto']")
     texts = [match.hit.text for hit in ranking.results for match in hit.matches]
     assert [cell.text_content().split() for cell in cells] == [harmless(text).split() for text in texts]
@@ -131,7 +131,7 @@ def test_the_page_is_valid_and_holds_no_foreign_markup(ranking: Ranking) -> None
 
 def test_the_page_loads_nothing() -> None:
     policy = "default-src 'none'; style-src 'sha256-"
-    page = ranking_html(Ranking("q", "q", RuntimeInfo("by-hand", "fp32", "cpu"), (), 1, 0))
+    page = show(Ranking("q", "q", RuntimeInfo("by-hand", "fp32", "cpu"), (), 1, 0), Format.HTML)
     assert policy in html.document_fromstring(page).xpath("//meta/@content")[0]
     assert "script-src 'none'" in page or "script-src &#39;none&#39;" in page
     assert "No document is similar enough." in page

@@ -22,10 +22,10 @@ from colde_cli.similarity.alignment import align
 from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import IgnoreOptions, Operation
+from colde_cli.views.changes import marked
 from colde_cli.views.escaping import harmless
-from colde_cli.views.redline import marked
 from colde_cli.views.report.html import MAX_LINES, comparison_html, heat_maps
-from colde_cli.views.report.summary import change_excerpt
+from colde_cli.views.report.overview import change_excerpt
 
 LONG = "The committee met on the second Tuesday and heard three reports about the harbour wall."
 PAGE = html.HtmlElement

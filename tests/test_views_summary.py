@@ -12,12 +12,12 @@ from lxml.html import fromstring
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.digest import ComparisonDigest
 from colde_cli.views.agent import comparison_answer
-from colde_cli.views.folders import shown_pair
 from colde_cli.views.github import comparison_annotations
-from colde_cli.views.markdown import comparison_markdown
+from colde_cli.views.output import Format, show
+from colde_cli.views.page import pair_of_files
 from colde_cli.views.report.html import comparison_html
-from colde_cli.views.summary import comparison_summary, verdict, weightiest_change
-from colde_cli.views.terminal import comparison_table
+from colde_cli.views.sentences import change_place, verdict, weightiest_change
+from colde_cli.views.summary import comparison_summary
 
 PUMPS = [("Pumps", "The pump costs 58 dollars.\n\nIt runs at night.\n\nNobody hears it from the street.")]
 
@@ -125,10 +125,11 @@ def _page(comparison: Comparison) -> str:
         comparison_annotations,
         lambda found: " ".join(weightiest_change(ComparisonDigest.of(found))),
         lambda found: " ".join(
-            f"in {change.passages} passages, {change.place}" for change in shown_pair(found, 5).changes
+            f"in {change.passages} passages, {change_place(change.a, change.b, change.pair, change.passages)}"
+            for change in pair_of_files(found, None, 5).changes
         ),
-        lambda found: comparison_table(found, "passage", 5),
-        lambda found: comparison_markdown(found, "passage", 5),
+        lambda found: show(found, level="passage", top=5),
+        lambda found: show(found, Format.MARKDOWN, level="passage", top=5),
         _page,
     ],
 )

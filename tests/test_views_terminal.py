@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
@@ -31,14 +29,14 @@ from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare_enc
 from colde_cli.similarity.flags import Flag
 from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.pairs import PassagePair, State
+from colde_cli.views.changes import pieces
+from colde_cli.views.console import Redline, WrappedFacts
 from colde_cli.views.heatmap import HeatMap
-from colde_cli.views.markdown import comparison_markdown
-from colde_cli.views.redline import pieces
+from colde_cli.views.output import Format, show
 from colde_cli.views.report.html import comparison_html
+from colde_cli.views.schema_files import schemas
 from colde_cli.views.summary import comparison_summary
-from colde_cli.views.terminal import Redline, comparison_table
 from colde_cli.views.wording import (
-    WrappedFacts,
     closest_parts,
     flag_words,
     from_difference,
@@ -73,11 +71,11 @@ def drawn(heatmap: HeatMap, width: int, *, colour: bool) -> str:
 def test_the_reasons_of_a_verdict_begin_with_its_side(versions: Comparison, strangers: Comparison) -> None:
     assert reasons(versions).startswith("Alike in ")
     assert reasons(strangers).startswith("Unlike in ")
-    assert reasons(versions) not in comparison_table(versions, "document", 1)
-    assert reasons(strangers) in comparison_table(strangers, "document", 1)
+    assert reasons(versions) not in show(versions, level="document", top=1)
+    assert reasons(strangers) in show(strangers, level="document", top=1)
     for comparison in (versions, strangers):
-        assert "score from" not in comparison_table(comparison, "document", 1)
-        shown = comparison_table(comparison, "document", 1, verbose=True)
+        assert "score from" not in show(comparison, level="document", top=1)
+        shown = show(comparison, level="document", top=1, verbose=True)
         assert score_parts(comparison.parts) in " ".join(shown.split())
 
 
@@ -120,7 +118,7 @@ def test_the_table_fits_its_width(
         monkeypatch.setenv("FORCE_COLOR", "1")
         monkeypatch.setenv("COLORTERM", "truecolor")
     for comparison in (versions, strangers):
-        text = comparison_table(comparison, "all", 10)
+        text = show(comparison, level="all", top=10)
         assert ("\x1b[" in text) is coloured
         assert max(cell_len(line) for line in Text.from_ansi(text).plain.splitlines()) <= width
 
@@ -133,7 +131,7 @@ def test_no_text_is_wider_than_the_terminal_or_steers_it(
     env = {"COLUMNS": str(width), "TERM": "xterm-256color"} | ({"FORCE_COLOR": "1"} if coloured else {})
     with patch.dict(os.environ, env):
         for level in ("all", "chunk"):
-            text = comparison_table(comparison, level, 5)
+            text = show(comparison, level=level, top=5)
             shown = Text.from_ansi(text).plain
             assert max(map(cell_len, shown.splitlines())) <= width
             assert shows_as_stored(shown.replace("\n", ""))
@@ -146,14 +144,14 @@ def test_a_dumb_terminal_gets_no_colours(
     versions: Comparison, term: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", term)
-    assert "\x1b" not in comparison_table(versions, "all", 10)
+    assert "\x1b" not in show(versions, level="all", top=10)
 
 
 def test_no_color_is_obeyed(versions: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("NO_COLOR", "1")
     # Bold and dim are no colours; foreground and background are.
-    assert not re.search(r"\x1b\[[\d;]*(3|4|9|10)[0-8][;m]", comparison_table(versions, "all", 10))
+    assert not re.search(r"\x1b\[[\d;]*(3|4|9|10)[0-8][;m]", show(versions, level="all", top=10))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -199,10 +197,10 @@ def test_wide_characters_keep_the_columns_in_line() -> None:
 def test_what_is_the_same_is_counted_and_what_is_not_is_listed(versions: Comparison) -> None:
     matches = versions.matches_of_a()
     same = sum(match.same for match in matches)
-    text = comparison_table(versions, "chunk", 100, attention=True)
+    text = show(versions, level="chunk", top=100, attention=True)
     assert f"{same} of {len(matches)} chunks of A are also in B, word for word." in text
     assert text.count("×") >= len(matches) - same
-    assert "×" not in comparison_table(versions, "chunk", 100)
+    assert "×" not in show(versions, level="chunk", top=100)
 
 
 def test_chunks_without_a_counterpart_stand_on_both_sides(
@@ -211,7 +209,7 @@ def test_chunks_without_a_counterpart_stand_on_both_sides(
     monkeypatch.setenv("COLUMNS", "120")
     only_a, only_b = versions.without_counterpart()
     assert all(match.score < COUNTERPART for match in (*only_a, *only_b))
-    text = comparison_table(versions, "chunk", 100)
+    text = show(versions, level="chunk", top=100)
     assert ("Only in A" in text, "Only in B" in text) == (bool(only_a), bool(only_b))
     below = text.split("Only in A")[1]
     assert "4.3 Software" in below.split("Only in B")[0]
@@ -221,39 +219,38 @@ def test_chunks_without_a_counterpart_stand_on_both_sides(
 def test_equal_documents_have_nothing_to_list(encoder: Encoder, strangers: Comparison) -> None:
     one = strangers.b
     comparison = compare_encodings(one, one, encoder)
-    text = comparison_table(comparison, "all", 10)
+    text = show(comparison, level="all", top=10)
     assert text.endswith("\nThe texts are the same.\n")
     assert "changes" not in text
     assert "Only in" not in text
 
 
 def test_versions_of_one_text_are_not_asked_whether_they_are_related(versions: Comparison) -> None:
-    text = comparison_table(versions, "all", 10)
+    text = show(versions, level="all", top=10)
     assert "Two versions of one paper: 23 passages edited, 1 moved, 6 added, 5 dropped; 13 changes" in text
     assert not re.search("probability|threshold|Related|token", text)
     assert "in hundredths" not in text
-    assert "Scores in hundredths (1. is 1.00)." in comparison_table(versions, "section", 10)
+    assert "Scores in hundredths (1. is 1.00)." in show(versions, level="section", top=10)
 
 
 def test_scores_of_sections_and_documents_are_not_called_cosines(strangers: Comparison) -> None:
-    assert "osine" not in comparison_table(strangers, "all", 10)
-    for schema in files("colde_cli.views").joinpath("schemas").iterdir():
-        score = json.loads(schema.read_text("utf-8")).get("$defs", {}).get("score", {})
-        assert "osine" not in score.get("description", "")
+    assert "osine" not in show(strangers, level="all", top=10)
+    for schema in schemas().values():
+        assert "osine" not in schema.get("$defs", {}).get("score", {}).get("description", "")
 
 
 def test_what_was_left_out_is_said(versions: Comparison) -> None:
     a = versions.a.document
     report = replace(a.report, pages_without_text=(3,), skipped_sections=("References",))
     encoding = replace(versions.a, document=replace(a, report=report))
-    text = comparison_table(replace(versions, a=encoding), "document", 1)
+    text = show(replace(versions, a=encoding), level="document", top=1)
     assert "Left out: 1 page without text; skipped: References" in text
 
 
 def test_a_model_without_calibration_gives_no_verdict(strangers: Comparison) -> None:
     scores = replace(strangers.scores, probability=None, threshold=None)
     bare = replace(strangers, measure=lambda: scores)
-    text = comparison_table(bare, "document", 10)
+    text = show(bare, level="document", top=10)
     assert "No verdict" in text
     assert "probability" not in text
 
@@ -263,7 +260,7 @@ def test_headings_cannot_steer_the_terminal(versions: Comparison, monkeypatch: p
     evil = replace(document.sections[2], heading="1 \x1b[2JIntro\x07 [bold]duction")
     sections = (*document.sections[:2], evil, *document.sections[3:])
     encoding = replace(versions.a, document=replace(document, title="\x1b]0;title", sections=sections))
-    text = comparison_table(replace(versions, a=encoding), "all", 30)
+    text = show(replace(versions, a=encoding), level="all", top=30)
     assert "\x1b" not in text
     assert "\x07" not in text
     assert "[bold]" in text
@@ -312,8 +309,8 @@ def test_files_of_one_name_are_told_apart_by_their_folders(paths: list[str], nam
 @pytest.mark.parametrize(
     "view",
     [
-        lambda found: comparison_table(found, "document", 1),
-        lambda found: comparison_markdown(found, "document", 1),
+        lambda found: show(found, level="document", top=1),
+        lambda found: show(found, Format.MARKDOWN, level="document", top=1),
         comparison_summary,
         comparison_html,
     ],
@@ -353,12 +350,12 @@ def test_many_sections_are_shown_as_their_chapters_unless_asked_for(monkeypatch:
     other = [replace(part, text="Another text.") for part in parts]
     comparison = compared(assemble("a.txt", "Title", parts), assemble("b.txt", "Title", other))
     monkeypatch.setenv("COLUMNS", "80")
-    folded = comparison_table(comparison, "all", 10)
+    folded = show(comparison, level="all", top=10)
     assert "Sections  of 120 × 120" in folded
     assert "10 10 Chapter" in folded
     assert "1.1 Heading" not in folded.split("Sections  of")[1]
     assert "--level section shows all" in folded
-    whole = comparison_table(comparison, "section", 10)
+    whole = show(comparison, level="section", top=10)
     assert "Sections ─" in whole
     assert "10.11 Heading" in whole
 
@@ -367,9 +364,9 @@ def test_a_heat_map_of_hundreds_of_sections_is_shown_only_where_it_is_asked_for(
     flat = document([(f"Heading number {number}", f"Words of number {number}.") for number in range(81)])
     other = document([(f"Heading number {number}", f"Another text {number}.") for number in range(81)])
     comparison = compared(flat, other)
-    assert "81 × 81" in comparison_table(comparison, "all", 10)
-    assert "81 Heading number 80" not in comparison_table(comparison, "all", 10)
-    assert "81 Heading number 80" in comparison_table(comparison, "section", 10)
+    assert "81 × 81" in show(comparison, level="all", top=10)
+    assert "81 Heading number 80" not in show(comparison, level="all", top=10)
+    assert "81 Heading number 80" in show(comparison, level="section", top=10)
 
 
 def pair(a: str, b: str) -> PassagePair:
@@ -410,7 +407,7 @@ def test_flagged_pairs_come_first_and_top_limits_the_list(
     versions: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
-    whole = comparison_table(versions, "passage", 100)
+    whole = show(versions, level="passage", top=100)
     flagged = whole.split("Flagged changes")[1].split("Other changes")[0]
     count = sum(bool(found.flags) for found in versions.passages)
     assert f"{count} flagged" in whole
@@ -423,7 +420,7 @@ def test_flagged_pairs_come_first_and_top_limits_the_list(
     assert "split    6 Discussion → 6 Discussion + 7 What the town could do" in whole
     assert "dropped  4.3 Software" in whole
     assert "added    4.4 Data protection · 5.5 Indoor readings" in whole
-    few = comparison_table(versions, "passage", 3)
+    few = show(versions, level="passage", top=3)
     assert (
         sum(line.startswith(("edited  ", "moved")) for line in few.splitlines()) - few.count("moved    ") == 6
     )
@@ -434,7 +431,7 @@ def test_passages_of_one_side_have_a_sign_and_two_lines(
     versions: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    lines = comparison_table(versions, "passage", 1).split("Only in A  1")[1].splitlines()
+    lines = show(versions, level="passage", top=1).split("Only in A  1")[1].splitlines()
     assert lines[1] == "- p. 5 · 4.3 Software"
     assert lines[2].startswith("  All steps were written")
     assert lines[3].endswith("…")
@@ -442,17 +439,15 @@ def test_passages_of_one_side_have_a_sign_and_two_lines(
     assert lines[6].startswith("+ p. 6 · 5.5 Indoor")
 
 
-@pytest.mark.parametrize("view", [comparison_table, comparison_markdown])
-def test_of_two_different_texts_all_views_list_as_many_as_they_count(
-    view: Callable[[Comparison, str, int], str],
-) -> None:
+@pytest.mark.parametrize("format", [Format.TABLE, Format.MARKDOWN])
+def test_of_two_different_texts_all_views_list_as_many_as_they_count(format: Format) -> None:
     # Rows of numbers, and a line of few words that both have, were counted but not listed.
     left = [*(f"Item {name} of the harbour wall was painted." for name in "abc"), "17 18 19", "Dated 4 May."]
     right = [*(f"The river {name} is no longer fit to swim in." for name in "xyz"), "= 8.1", "Dated 5 May."]
     a, b = (document([("Report", "\n\n".join(side))]) for side in (left, right))
     found = compared(a, b)
     assert found.summary[State.EDITED] == 0
-    shown = view(found, "passage", 100)
+    shown = show(found, format, level="passage", top=100)
     for name, state in (("A", State.ONLY_A), ("B", State.ONLY_B)):
         assert found.summary[state] == 5
         assert re.search(rf"Only in {name}:?  ?5\b", shown)
@@ -480,7 +475,7 @@ def test_colours_mark_the_redline(versions: Comparison, monkeypatch: pytest.Monk
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLORTERM", "truecolor")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    shown = Text.from_ansi(comparison_table(versions, "passage", 100))
+    shown = Text.from_ansi(show(versions, level="passage", top=100))
     styles = {shown.plain[span.start : span.end]: str(span.style) for span in shown.spans}
     assert "strike" in styles["58"]
     assert "[-58-]" not in shown.plain

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,7 +25,7 @@ from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.subjects import Clusters
+    pass
 
 FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
 
@@ -88,19 +87,5 @@ def clusters(
     reporter.about_skipped(found.skipped)
     for path, sentences in found.half_read:
         reporter.about_half_read(path, sentences)
-    out.deliver(_render(found, chosen, top, out.output), chosen)
+    out.show(found, chosen, top=top)
     raise ending.after(found, found.skipped)
-
-
-def _render(found: Clusters, chosen: Format, top: int, output: Path | None) -> str:
-    from colde_cli.views import clusters as views
-
-    if chosen is Format.JSON:
-        return views.clusters_json(found)
-    if chosen is Format.MARKDOWN:
-        return views.clusters_markdown(found)
-    if chosen is Format.HTML:
-        return views.clusters_html(found)
-    if chosen is Format.CSV:
-        return views.clusters_csv(found)
-    return views.clusters_table(found, top, to_file=output is not None)

@@ -33,16 +33,15 @@ from colde_cli.commands.pair_reports import PairReports, check_reports, report_l
 from colde_cli.documents.stages import stage
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.views.output import BINARY, Format, choose_format, refuse_inputs, write_file
+from colde_cli.views.output import BINARY, Format, choose_format, refuse_inputs, show, write_file
 
 if TYPE_CHECKING:
     from colde_cli.corpus.finding import Skipped
     from colde_cli.corpus.folder_pairs import FileChange, FolderComparison
     from colde_cli.model_api import Model
     from colde_cli.similarity.comparison import Comparison
-    from colde_cli.similarity.history import History
     from colde_cli.similarity.sources import Comparing, Reading
-    from colde_cli.views.folders import ShownPair
+    from colde_cli.views.blocks import PairOfFiles
 
 FORMATS = tuple(Format)
 _SCORED = (Format.JSON, Format.JSONL, Format.HTML)
@@ -137,7 +136,7 @@ def diff(
     from colde_cli.views.progress import progress
 
     if chosen is Format.TABLE:
-        opened.warm = ("colde_cli.views.terminal",)
+        opened.warm = ("colde_cli.views.page", "colde_cli.views.terminal")
     aligned = chosen is not Format.JSON or level in (Level.PASSAGE, Level.ALL) or annotate is not None
     scored = (
         chosen in _SCORED
@@ -234,42 +233,15 @@ def _render(
         from colde_cli.views.json import comparison_blocks
 
         return comparison_blocks(comparison, schema, attention=attention[0])
-    if chosen is Format.HTML:
-        from colde_cli.views.report.html import comparison_html
-
-        return comparison_html(comparison)
-    if chosen is Format.MARKDOWN:
-        from colde_cli.views.markdown import comparison_markdown
-
-        return comparison_markdown(comparison, level.value, top, verbose=verbose)
-    if chosen is Format.TABLE:
-        from colde_cli.views.terminal import comparison_table
-
-        return comparison_table(
-            comparison,
-            level.value,
-            top,
-            verbose=verbose,
-            attention=any(attention),
-            to_file=output is not None,
-        )
-    return _lines_or_data(comparison, chosen)
-
-
-def _lines_or_data(comparison: Comparison, chosen: Format) -> str:
-    """The formats without markup, for programs and e-mails."""
-    from colde_cli.views import csv, github, json, summary
-
-    if chosen is Format.GITHUB:
-        from colde_cli.views.github import SourceLines
-
-        return github.comparison_annotations(comparison, SourceLines.of(comparison.b.document))
-    views = {
-        Format.JSONL: json.comparison_jsonl,
-        Format.CSV: csv.comparison_csv,
-        Format.SUMMARY: summary.comparison_summary,
-    }
-    return views[chosen](comparison)
+    return show(
+        comparison,
+        chosen,
+        level=level.value,
+        top=top,
+        verbose=verbose,
+        attention=any(attention),
+        to_file=output is not None,
+    )
 
 
 def _diff_folders(
@@ -324,48 +296,27 @@ class _FolderView:
     def __init__(self, chosen: Format, top: int) -> None:
         self._chosen, self._top = chosen, top
         self.reports: PairReports | None = None
-        self._blocks: dict[tuple[str, str], str] = {}
-        self._pairs: dict[tuple[str, str], ShownPair] = {}
+        self._pairs: dict[tuple[str, str], PairOfFiles] = {}
 
     def keep(self, change: FileChange, comparison: Comparison) -> None:
         """Keep the changes of a pair of files."""
         if change.same:
             return
-        if self._chosen is Format.MARKDOWN:
-            from colde_cli.views.folders import markdown_block
+        if self._chosen in (Format.MARKDOWN, Format.HTML) or self.reports is not None:
+            from colde_cli.views.page import pair_of_files
 
-            self._blocks[change.a, change.b] = markdown_block(comparison, self._top)
-        if self._chosen is Format.HTML or self.reports is not None:
-            from colde_cli.views.folders import shown_pair
-
-            self._pairs[change.a, change.b] = shown_pair(comparison, self._top)
+            self._pairs[change.a, change.b] = pair_of_files(comparison, change.digest, self._top)
         if self.reports is not None:
             self.reports.write((change.a, change.b), comparison)
 
     def write_index(self, found: FolderComparison) -> None:
         """Write the page that leads to the reports."""
         if self.reports is not None:
-            from colde_cli.views.folders import folders_html
-
-            self.reports.write_index(folders_html(found, self._pairs, self.reports.names))
+            self.reports.write_index(show(found, Format.HTML, pairs=self._pairs, links=self.reports.names))
 
     def render(self, found: FolderComparison, links: Mapping[tuple[str, str], str], *, to_file: bool) -> str:
         """Two folders in the chosen format; `links` leads to the reports."""
-        from colde_cli.views import folders
-
-        if self._chosen is Format.HTML:
-            return folders.folders_html(found, self._pairs, links)
-        if self._chosen is Format.MARKDOWN:
-            return folders.folders_markdown(found, self._blocks)
-        if self._chosen is Format.TABLE:
-            return folders.folders_table(found, to_file=to_file)
-        views = {
-            Format.SUMMARY: folders.folders_summary,
-            Format.JSON: folders.folders_json,
-            Format.JSONL: folders.folders_jsonl,
-            Format.CSV: folders.folders_csv,
-        }
-        return views[self._chosen](found)
+        return show(found, self._chosen, pairs=self._pairs, links=links, to_file=to_file)
 
 
 def _diff_versions(
@@ -391,19 +342,5 @@ def _diff_versions(
     reporter.about_model(found.model)
     for document in found.versions:
         reporter.about_document(document)
-    out.deliver(_history(found, chosen, to_file=out.output is not None), chosen)
+    out.show(found, chosen)
     return found.same
-
-
-def _history(found: History, chosen: Format, *, to_file: bool) -> str:
-    from colde_cli.views import history
-
-    if chosen is Format.TABLE:
-        return history.history_table(found, to_file=to_file)
-    views = {
-        Format.SUMMARY: history.history_summary,
-        Format.JSON: history.history_json,
-        Format.MARKDOWN: history.history_markdown,
-        Format.HTML: history.history_html,
-    }
-    return views[chosen](found)

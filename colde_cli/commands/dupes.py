@@ -24,7 +24,7 @@ from colde_cli.commands.options import (
 from colde_cli.commands.pair_reports import PairReports, ReportNames, check_reports, report_links
 from colde_cli.errors import DocumentError
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.views.output import Format, choose_format
+from colde_cli.views.output import Format, choose_format, show
 
 if TYPE_CHECKING:
     from colde_cli.corpus.duplicates import Families
@@ -101,7 +101,7 @@ def dupes(
     names: ReportNames = {}
     if reports is not None:
         names = _write_reports(found, reports, runtime.open(model), password, reporter)
-    out.deliver(_render(found, chosen, out.output, reports, names), chosen)
+    out.show(found, chosen, links=report_links(names, reports, out.output))
     raise ending.after(found, found.skipped)
 
 
@@ -113,7 +113,6 @@ def _write_reports(
     reporter: Reporter,
 ) -> ReportNames:
     """Write a report on each of the first pairs, and the page that links them; return the names of the reports."""
-    from colde_cli.views.families import families_html
     from colde_cli.views.progress import progress
 
     pairs = found.pairs()
@@ -127,25 +126,5 @@ def _write_reports(
                 except DocumentError as error:  # it was readable a moment ago
                     reporter.warning(f"No report on {pair[0]} and {pair[1]}: {error}")
                 advance(1)
-        reports.write_index(families_html(found, reports.names))
+        reports.write_index(show(found, Format.HTML, links=reports.names))
     return reports.names
-
-
-def _render(
-    found: Families,
-    chosen: Format,
-    output: Path | None,
-    reports: Path | None,
-    names: ReportNames,
-) -> str:
-    from colde_cli.views import families as views
-
-    if chosen is Format.JSON:
-        return views.families_json(found)
-    if chosen is Format.MARKDOWN:
-        return views.families_markdown(found)
-    if chosen is Format.HTML:
-        return views.families_html(found, report_links(names, reports, output))
-    if chosen is Format.CSV:
-        return views.families_csv(found)
-    return views.families_table(found, to_file=output is not None)

@@ -25,7 +25,7 @@ from colde_cli.commands.options import (
     require_extra,
 )
 from colde_cli.errors import OptionError
-from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
+from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,7 +141,7 @@ def evaluate(
     refuse_inputs(output, (document.path for item in sets for document in item.documents.values()))
     plan = MeasurementPlan(split.value, retrieval, bootstrap, seed)
     evaluation = _measure(models, baseline or [], sets, plan, reporter, runtime, attack, field, parts)
-    deliver(_render(evaluation, chosen, output), output, chosen)
+    deliver(show(evaluation, chosen, to_file=output is not None), output, chosen)
 
 
 def _make_attack(names: str | None, seed: int) -> Attack | None:
@@ -244,21 +244,3 @@ def _open_models(
         name = encoder.folder.name if counts[encoder.folder.name] == 1 else model
         systems.append(ModelSystem(name, encoder, retrieval=retrieval, field=field, progress=progress))
     return systems
-
-
-def _render(evaluation: Evaluation, chosen: Format, output: Path | None) -> str:
-    if chosen is Format.JSON:
-        from colde_cli.views.json import evaluation_json
-
-        return evaluation_json(evaluation)
-    if chosen is Format.CSV:
-        from colde_cli.views.csv import evaluation_csv
-
-        return evaluation_csv(evaluation)
-    if chosen is Format.HTML:
-        from colde_cli.views.evaluation.html import evaluation_html
-
-        return evaluation_html(evaluation)
-    from colde_cli.views.evaluation.text import evaluation_table
-
-    return evaluation_table(evaluation, to_file=output is not None)

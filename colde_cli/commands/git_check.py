@@ -233,9 +233,9 @@ class _Finding:
 
     def verdict(self) -> str:
         """What its verification says; "" without one."""
-        from colde_cli.views.verification import sentence
+        from colde_cli.views.comparison_page import verification_sentence
 
-        return "" if self.verification is None else sentence(self.verification)
+        return "" if self.verification is None else verification_sentence(self.verification)
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,8 +354,7 @@ class _Report:
         from rich.text import Text
 
         from colde_cli.views.console import rendered, titled
-        from colde_cli.views.terminal import comparison_table
-        from colde_cli.views.verification import verification_table
+        from colde_cli.views.output import show
         from colde_cli.views.wording import plain
 
         blocks = []
@@ -365,9 +364,9 @@ class _Report:
             blocks += [rendered(Text(plain(sentence), "bold red")) for sentence in others]
             blocks += [rendered(Text(plain(sentence), "dim")) for sentence in finding.remarks]
             if finding.verification is not None and not finding.verification.verified:
-                blocks.append(verification_table(finding.verification))
+                blocks.append(show(finding.verification))
             elif finding.comparison is not None:
-                blocks.append(comparison_table(finding.comparison, self.level.value, self.top))
+                blocks.append(show(finding.comparison, level=self.level.value, top=self.top))
         return "".join([*blocks, rendered(Text(self.conclusion()))])
 
     def annotations(self) -> str:
@@ -408,8 +407,7 @@ class _Report:
 
     def _markdown(self, finding: _Finding) -> Iterator[str]:
         from colde_cli.views.escaping import markdown
-        from colde_cli.views.markdown import comparison_markdown
-        from colde_cli.views.verification import verification_markdown
+        from colde_cli.views.output import show
 
         yield f"## {markdown(finding.change.title)}{f' ({finding.state})' if finding.state else ''}"
         for sentence in finding.problems:
@@ -418,6 +416,6 @@ class _Report:
         for sentence in finding.remarks:
             yield markdown(sentence)
         if finding.verification is not None and not finding.verification.verified:
-            yield verification_markdown(finding.verification)
+            yield show(finding.verification, Format.MARKDOWN)
         if finding.comparison is not None:
-            yield comparison_markdown(finding.comparison, self.level.value, self.top)
+            yield show(finding.comparison, Format.MARKDOWN, level=self.level.value, top=self.top)

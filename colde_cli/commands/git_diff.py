@@ -163,7 +163,7 @@ def _both(old: _Version, new: _Version, options: _Options) -> str:
 
 def _compared(documents: list[Document], versions: tuple[_Version, _Version], options: _Options) -> str:
     """Warnings, then the table: on stderr the warnings would disturb the pager."""
-    from colde_cli.views.terminal import comparison_table
+    from colde_cli.views.output import show
     from colde_cli.views.wording import replace_file_name
 
     scored = options.level in (Level.SECTION, Level.CHUNK)
@@ -184,7 +184,7 @@ def _compared(documents: list[Document], versions: tuple[_Version, _Version], op
             sentence = replace_file_name(sentence, version.file, version.label)
         return _warnings(documents) + _warning(sentence)
     warnings = _warnings([comparison.a.document, comparison.b.document])
-    return warnings + comparison_table(comparison, options.level.value, options.top)
+    return warnings + show(comparison, level=options.level.value, top=options.top)
 
 
 def _warnings(documents: list[Document]) -> str:

@@ -172,7 +172,8 @@ def _update(
     folder: Path, bring_up_to_date: Callable[..., IndexUpdate], chosen: Format, reporter: Reporter
 ) -> None:
     from colde_cli.corpus.pipeline import StageClock
-    from colde_cli.views.index import index_json, seconds_text, update_text
+    from colde_cli.views.index_lines import seconds_text, update_text
+    from colde_cli.views.json import index_json
     from colde_cli.views.output import note
     from colde_cli.views.progress import corpus_progress
 
@@ -209,7 +210,8 @@ def _cluster(address: str) -> RayCluster:
 def _look_after(folder: Path, chosen: Format, *, status: bool, verify: bool) -> int:
     """Show the status of an index, check it, or compact it; return the exit status."""
     from colde_cli.corpus.index_writer import compact_index, index_status, verify_index
-    from colde_cli.views.index import check_text, index_json, status_text
+    from colde_cli.views.index_lines import check_text, status_text
+    from colde_cli.views.json import index_json
 
     as_json = chosen is Format.JSON
     if status:

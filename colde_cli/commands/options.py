@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from colde_cli.errors import MissingExtraError, OptionError, called
-from colde_cli.views.output import Format, deliver, refuse_inputs
+from colde_cli.views.output import Format, deliver, refuse_inputs, show
 
 if TYPE_CHECKING:
     from colde_cli.corpus.finding import Filter, Skipped
@@ -134,6 +134,10 @@ class Destination:
             help="Show the output in a pager. Default: only a table longer than the screen.",
         ),
     ] = None
+
+    def show(self, result: object, chosen: Format, **options: object) -> None:
+        """Write a result in a format; the options are those of `views.output.show`."""
+        self.deliver(show(result, chosen, to_file=self.output is not None, **options), chosen)
 
     def deliver(self, text: str | Iterable[str], chosen: Format) -> None:
         """Write text in a format."""

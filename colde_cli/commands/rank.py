@@ -31,7 +31,7 @@ from colde_cli.similarity.redline import IgnoreOptions
 from colde_cli.views.output import Format, choose_format
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.rank_corpus import Ranking
+    pass
 
 INDEX_PAYS = 500
 """Number of files from which on an index is worth making."""
@@ -135,32 +135,6 @@ def rank(
     for read in ranking.half_read:
         if read.path != ranking.query_path:  # The query's own warnings were shown before the search.
             reporter.about_half_read(read.path, read.warnings)
-    out.deliver(_render(ranking, chosen, reporter.verbose, out.output), chosen)
+    with stage("output"):
+        out.show(ranking, chosen, verbose=reporter.verbose)
     raise ending.after(ranking.results, ranking.skipped)
-
-
-@stage("output")
-def _render(ranking: Ranking, chosen: Format, verbose: bool, output: Path | None) -> str:
-    if chosen is Format.JSON:
-        from colde_cli.views.json import ranking_json
-
-        return ranking_json(ranking)
-    if chosen is Format.JSONL:
-        from colde_cli.views.json import ranking_jsonl
-
-        return ranking_jsonl(ranking)
-    if chosen is Format.HTML:
-        from colde_cli.views.ranking import ranking_html
-
-        return ranking_html(ranking)
-    if chosen is Format.MARKDOWN:
-        from colde_cli.views.markdown import ranking_markdown
-
-        return ranking_markdown(ranking)
-    if chosen is Format.CSV:
-        from colde_cli.views.csv import ranking_csv
-
-        return ranking_csv(ranking)
-    from colde_cli.views.ranking import ranking_table
-
-    return ranking_table(ranking, verbose=verbose, to_file=output is not None)

@@ -132,6 +132,6 @@ def _format(asked: Format | None, output: Path | None, file: str) -> Format:
 
 
 def _render(document: Document, chosen: Format) -> str:
-    from colde_cli.views.text import document_json, document_markdown
+    from colde_cli.views.document_text import document_json, document_markdown
 
     return document_json(document) if chosen is Format.JSON else document_markdown(document)

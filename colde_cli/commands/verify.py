@@ -29,7 +29,6 @@ from colde_cli.views.output import Format, choose_format, write_file
 
 if TYPE_CHECKING:
     from colde_cli.similarity.verification import Verification
-    from colde_cli.views.verification import CheckedReceipt
 
 FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN)
 
@@ -65,7 +64,7 @@ def verify(
     not be read whole. No model is loaded.
     """
     from colde_cli import model_api
-    from colde_cli.views.verification import CheckedReceipt
+    from colde_cli.views.comparison_page import CheckedReceipt
 
     ignored = ignoring.options()
     chosen = choose_format(format, out.output, (a, b, *ignored.like), FORMATS)
@@ -82,7 +81,7 @@ def verify(
     ignoring.warn_if_in_vain((found.a, found.b), reporter)
     faults = _check_receipt(found, given, before, receipt) if receipt is not None else []
     checked = None if before is None or receipt is None else CheckedReceipt(receipt.name, tuple(faults))
-    out.deliver(_render(found, chosen, out.output, checked), chosen)
+    out.show(found, chosen, receipt=checked)
     raise typer.Exit(0 if found.verified and not faults else 1)
 
 
@@ -148,7 +147,7 @@ def _check_receipt(
 ) -> list[str]:
     """Where an earlier receipt does not hold; without one, write it."""
     from colde_cli.views import json as views_json
-    from colde_cli.views.verification import receipt, receipt_faults
+    from colde_cli.views.receipt import receipt, receipt_faults
 
     now = receipt(found, options.data())
     if before is None:
@@ -156,13 +155,3 @@ def _check_receipt(
         return []
     # What was read is JSON, too: lists where there are tuples here.
     return receipt_faults(before, json.loads(views_json.text(now)))
-
-
-def _render(found: Verification, chosen: Format, output: Path | None, checked: CheckedReceipt | None) -> str:
-    from colde_cli.views import verification
-
-    if chosen is Format.JSON:
-        return verification.verification_json(found, checked)
-    if chosen is Format.MARKDOWN:
-        return verification.verification_markdown(found, checked)
-    return verification.verification_table(found, checked, to_file=output is not None)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colde_cli.views.escaping import short
-from colde_cli.views.pages import base_style, templates
+from colde_cli.views.html_page import base_style, templates
 from colde_cli.views.wording import page_range, percent, plural, share_of_pairs
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from colde_cli.documents.passages import passages
 from colde_cli.errors import OptionError
 from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.pairs import State
-from colde_cli.views.outside import TITLE, outside_rows, row_line
-from colde_cli.views.redline import marked, pieces
-from colde_cli.views.summary import (
+from colde_cli.views.changes import TITLE, marked, outside_rows, pieces, row_line
+from colde_cli.views.sentences import (
     both_documents,
     change_place,
     changed_sections,
@@ -81,12 +80,7 @@ class PassageText:
 
 @dataclass(frozen=True)  # the SDK would take slots for defaults
 class PassagesAnswer:
-    """Passages in order.
-
-    Attributes:
-        total: passages that there are of the kind that was asked for.
-        cursor: where to go on; "" at the end.
-    """
+    """Passages in order, of so many in all; `cursor` says where to go on, "" at the end."""
 
     summary: str
     total: int
@@ -162,12 +156,7 @@ class ComparisonAnswer:
 
 @dataclass(frozen=True, slots=True)
 class HitText:
-    """A document of a ranking.
-
-    Attributes:
-        closeness: probability or percentile, in words.
-        matches: the sections that match.
-    """
+    """A document of a ranking, with the sections that match; `closeness` is a probability or percentile in words."""
 
     rank: int
     path: str

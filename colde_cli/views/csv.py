@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from colde_cli.documents.outside import OutsideText, UnreadPart
 from colde_cli.documents.passages import whole_pages
 from colde_cli.evaluation.result import Evaluation
 from colde_cli.similarity.pairs import State
 from colde_cli.similarity.triage import weight
+from colde_cli.views.changes import TITLE, marked, pieces
 from colde_cli.views.escaping import spreadsheet
-from colde_cli.views.outside import TITLE
-from colde_cli.views.redline import marked, pieces
+from colde_cli.views.sentences import weightiest_change
 from colde_cli.views.wording import flag_words, heading
 
 if TYPE_CHECKING:
+    from colde_cli.corpus.duplicates import Families
+    from colde_cli.corpus.folder_pairs import FileChange, FolderComparison
     from colde_cli.corpus.rank_corpus import Hit, Match, Ranking
+    from colde_cli.corpus.subjects import Clusters
     from colde_cli.documents.document import Document
     from colde_cli.documents.passages import Passage
     from colde_cli.similarity.comparison import Comparison
@@ -44,9 +47,23 @@ RANKING_COLUMNS = (
     *_MATCH_COLUMNS,
     *("percentile", "warnings", "query_warnings"),
 )
+FAMILY_COLUMNS = (
+    *("group", "path", "title", "words", "size", "relation", "other", "share", "share_back"),
+    "other_words",
+)
+CLUSTER_COLUMNS = ("cluster", "words", "cohesion", "path", "title", "score")
+FILE_COLUMNS = (
+    *("state", "a", "b", "changes", "flagged", "weight", "score", *(state.value for state in State)),
+    *("weightiest", "place", "reason"),
+)
 EVALUATION_COLUMNS = ("field", "system", "figure", "value", "low", "high", "p", "p_holm")
 
 Cell = str | int | float | None
+
+
+def result_csv(result: Any, **_: Any) -> str:  # noqa: ANN401 - of any kind
+    """A result of any kind in `_VIEWS` as CSV."""
+    return _VIEWS[type(result).__name__](result)
 
 
 def comparison_csv(comparison: Comparison) -> str:
@@ -95,7 +112,7 @@ def quoted_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
 def _pair(a: Document, b: Document, pair: PassagePair) -> Sequence[Cell]:
     return (
         pair.state.value,
-        None if pair.score is None else round(pair.score, _DECIMALS),
+        *_rounded(pair.score),
         weight(pair),
         ", ".join(kind for kind, _ in flag_words(pair.flags)),
         "; ".join(f"{kind}: {change}" for kind, change in flag_words(pair.flags)),
@@ -117,9 +134,8 @@ def _pages(pages: tuple[int, int] | None) -> tuple[int | None, int | None]:
 
 
 def _hit_rows(hit: Hit) -> Iterator[Sequence[Cell]]:
-    probability = None if hit.probability is None else round(hit.probability, _DECIMALS)
-    first = (hit.rank, round(hit.score, _DECIMALS), probability, hit.title, hit.path)
-    percentile = None if hit.percentile is None else round(hit.percentile, _DECIMALS)
+    first = (hit.rank, *_rounded(hit.score, hit.probability), hit.title, hit.path)
+    (percentile,) = _rounded(hit.percentile)
     if not hit.matches:
         yield (*first, *(None for _ in _MATCH_COLUMNS), percentile)
     for match in hit.matches:
@@ -128,8 +144,69 @@ def _hit_rows(hit: Hit) -> Iterator[Sequence[Cell]]:
 
 def _match(match: Match) -> Sequence[Cell]:
     here, there = match.query, match.hit
-    score = round(match.score, _DECIMALS)
-    return (score, here.section, *_pages(here.pages), there.section, *_pages(there.pages), there.text)
+    return (
+        *_rounded(match.score),
+        here.section,
+        *_pages(here.pages),
+        there.section,
+        *_pages(there.pages),
+        there.text,
+    )
+
+
+def families_csv(families: Families) -> str:
+    """A row for each member of a group, then one for each part in a whole, under `FAMILY_COLUMNS`."""
+    rows: list[Sequence[Cell]] = []
+    for number, group in enumerate(families.groups, 1):
+        for member in group.members:
+            close = member.closest
+            other: Sequence[Cell] = ("", "", None, None)
+            if close is not None:
+                other = (close.relation.value, close.path, *_rounded(close.share, close.share_back))
+            rows.append((number, member.path, member.title, member.words, member.size, *other, None))
+    for item in families.contained:
+        part, whole = item.part, item.whole
+        shares = _rounded(item.share, item.share_back)
+        first = (None, part.path, part.title, part.words, part.size)
+        rows.append((*first, "contained", whole.path, *shares, whole.words))
+    return quoted_table(FAMILY_COLUMNS, rows)
+
+
+def clusters_csv(clusters: Clusters) -> str:
+    """A row for each document under `CLUSTER_COLUMNS`; one that is alone has no cluster."""
+    rows = [
+        (
+            number,
+            ", ".join(cluster.words),
+            *_rounded(cluster.cohesion),
+            member.path,
+            member.title,
+            *_rounded(member.score),
+        )
+        for number, cluster in enumerate(clusters.clusters, 1)
+        for member in cluster.members
+    ]
+    alone = [(None, "", None, member.path, member.title, None) for member in clusters.alone]
+    return quoted_table(CLUSTER_COLUMNS, [*rows, *alone])
+
+
+def folders_csv(folders: FolderComparison) -> str:
+    """A row for each file, under `FILE_COLUMNS`."""
+    return quoted_table(FILE_COLUMNS, map(_file, folders.files))
+
+
+def _file(change: FileChange) -> Sequence[Cell]:
+    digest = change.digest
+    words, where = weightiest_change(digest)
+    first = (change.state.value, change.a, change.b, change.changes)
+    if digest is None:
+        return (*first, 0, 0.0, None, *(None for _ in State), words, where, change.reason)
+    counts = (digest.summary[state] for state in State)
+    return (*first, digest.flagged, digest.weight, *_rounded(digest.score), *counts, words, where, "")
+
+
+def _rounded(*numbers: float | None) -> tuple[float | None, ...]:
+    return tuple(None if number is None else round(number, _DECIMALS) for number in numbers)
 
 
 def evaluation_csv(evaluation: Evaluation) -> str:
@@ -148,3 +225,13 @@ def _evaluation_rows(evaluation: Evaluation) -> Iterator[Sequence[Cell]]:
             shown = test.difference
             name = f"{test.figure}_difference"
             yield item.name, test.system, name, shown.value, shown.low, shown.high, test.p, test.p_holm
+
+
+_VIEWS: Mapping[str, Callable[[Any], str]] = {
+    "Clusters": clusters_csv,
+    "Comparison": comparison_csv,
+    "Evaluation": evaluation_csv,
+    "Families": families_csv,
+    "FolderComparison": folders_csv,
+    "Ranking": ranking_csv,
+}

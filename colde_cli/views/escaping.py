@@ -25,12 +25,7 @@ _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    """Escape every character that could steer a terminal, as a backslash and a number.
-
-    Args:
-        text: of a model, a path or a setting.
-        lines: keep tabs and the ends of lines.
-    """
+    """Escape every character that could steer a terminal, as a backslash and a number."""
     if text.isprintable():
         return text
     kept = "\t\n" if lines else ""

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 from colde_cli.documents.document import Document
 from colde_cli.documents.text import decode
 from colde_cli.errors import DocumentError
-from colde_cli.views.outside import TITLE, outside_rows, row_line
-from colde_cli.views.redline import TYPESETTING, marked, pieces, place_pieces
-from colde_cli.views.summary import (
+from colde_cli.views.changes import TITLE, TYPESETTING, marked, outside_rows, pieces, place_pieces, row_line
+from colde_cli.views.sentences import (
     change_place,
     changed_words,
     closest_sections,
@@ -50,6 +49,11 @@ SUFFIXES = (".html", ".htm", ".markdown", ".md", ".tex", ".txt")
 _WORD = re.compile(r"\w+")
 _RUNS = (12, 6, 3, 1)
 """Words of a run; a shorter one is tried where markup of the file divides the longer."""
+
+
+def comparison_github(comparison: Comparison, **_: object) -> str:
+    """A comparison as annotations of the file of B."""
+    return comparison_annotations(comparison, SourceLines.of(comparison.b.document))
 
 
 def comparison_annotations(
@@ -136,13 +140,7 @@ def _property(value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The words of a text, joined by blanks.
-
-    Attributes:
-        joined: all words, with a blank on either side of each.
-        places: of each word in `joined`.
-        offsets: of each word in the text.
-    """
+    """The words of a text joined by blanks, with their places there, and their offsets in the text."""
 
     joined: str
     places: tuple[int, ...]

@@ -4,26 +4,60 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from colde_cli.evaluation.result import Evaluation, Figure, PairedTest, SetResult, SystemResult
+from colde_cli.evaluation.result import Evaluation, SetResult
 from colde_cli.similarity.comparison import comparison_data
+from colde_cli.similarity.outside import ignored_data, outside_data
 from colde_cli.similarity.plain_data import rounded, rounded_row
+from colde_cli.similarity.triage import placed_data
+from colde_cli.similarity.typesetting import typesetting_data
 
 if TYPE_CHECKING:
+    from colde_cli.corpus.finding import Skipped
+    from colde_cli.corpus.folder_pairs import FolderComparison
+    from colde_cli.corpus.index_update import IndexUpdate
+    from colde_cli.corpus.index_writer import IndexCheck, IndexStatus
     from colde_cli.corpus.rank_corpus import Ranking
+    from colde_cli.documents.document import Document
     from colde_cli.similarity.comparison import Comparison
+    from colde_cli.similarity.verification import Verification
+    from colde_cli.views.comparison_page import CheckedReceipt
 
 # Controls and marks that turn the direction of text could steer a terminal that shows the JSON.
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
+_CHANGES = ("added", "changed", "renamed", "removed")
+"""What an update of an index counts."""
 _BLOCK = 1 << 20
 """Letters of a block: every write to a terminal or a file takes its time."""
+
+
+def result_json(result: Any, **options: Any) -> str:  # noqa: ANN401 - of any kind
+    """A result of any kind as text of its schema; `receipt` is that of a verification."""
+    match type(result).__name__:
+        case "Comparison":
+            return comparison_json(result)
+        case "Verification":
+            return verification_json(result, options.get("receipt"))
+        case "Evaluation":
+            return evaluation_json(result)
+    return text(result.to_dict())
+
+
+def result_jsonl(result: Any, **_: Any) -> str:  # noqa: ANN401 - of any kind
+    """A result as JSON Lines."""
+    views: Mapping[str, Callable[[Any], str]] = {
+        "Comparison": comparison_jsonl,
+        "FolderComparison": folders_jsonl,
+        "Ranking": ranking_jsonl,
+    }
+    return views[type(result).__name__](result)
 
 
 def comparison_json(comparison: Comparison, schema: int = 2, *, attention: bool = False) -> str:
@@ -69,6 +103,13 @@ def ranking_jsonl(ranking: Ranking) -> str:
     """A line for each hit: its object of schema colde.rank/1, with the path of the query."""
     hits = ranking.to_dict()["results"]
     return lines({"query": ranking.query_path, **hit} for hit in hits)
+
+
+def folders_jsonl(folders: FolderComparison) -> str:
+    """Lines of schema colde.folders-lines/1: both folders, then each file, the worst first."""
+    data = folders.to_dict()
+    files = data.pop("files")
+    return lines([{**data, "schema": "colde.folders-lines/1"}, *files])
 
 
 def lines(values: Iterable[dict[str, Any]]) -> str:
@@ -125,6 +166,94 @@ def _plain(value: object) -> str:
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
+def verification_json(verification: Verification, receipt: CheckedReceipt | None = None) -> str:
+    """A verification as text of schema colde.verify/1."""
+    checked = {} if receipt is None else {"holds": not receipt.faults, "faults": list(receipt.faults)}
+    return text({**verification_data(verification), **({"receipt": checked} if checked else {})})
+
+
+def verification_data(verification: Verification) -> dict[str, Any]:
+    """Build schema colde.verify/1."""
+    a, b = verification.a, verification.b
+    return {
+        "schema": "colde.verify/1",
+        "a": _document(a),
+        "b": _document(b),
+        "verified": verification.verified,
+        "allowed": [
+            {"text": rule.text, "found": rule.found, "changes": rule.changes} for rule in verification.allowed
+        ],
+        "passages": [placed_data(pair, a, b) for pair in verification.passages],
+        "headings": [placed_data(pair, a, b) for pair in verification.headings],
+        "typesetting": bool(verification.typesetting),
+        "typesetting_places": typesetting_data(verification.typesetting),
+        "outside": outside_data(verification.outside),
+        "ignored": ignored_data(a, b, verification.ignore),
+    }
+
+
+def _document(document: Document) -> dict[str, Any]:
+    return {"path": document.path, "title": document.title, "pages": document.report.pages}
+
+
+def index_json(
+    folder: str,
+    *,
+    update: IndexUpdate | None = None,
+    status: IndexStatus | None = None,
+    check: IndexCheck | None = None,
+    freed: int | None = None,
+) -> str:
+    """What was done to the index `folder`, or found in it, as text of schema colde.index/1."""
+    return text(
+        {
+            "schema": "colde.index/1",
+            "index": folder,
+            "update": None if update is None else _update_data(update),
+            "status": None if status is None else _status_data(status),
+            "verify": None if check is None else {"records": check.records, "problems": list(check.problems)},
+            "compact": None if freed is None else {"freed": freed},
+        }
+    )
+
+
+def _update_data(update: IndexUpdate) -> dict[str, Any]:
+    return {
+        "documents": update.documents,
+        **{name: getattr(update, name) for name in _CHANGES},
+        "encoded": update.encoded,
+        "failed": _skipped_data(update.failed),
+        "unlisted": _skipped_data(update.unlisted),
+        "seconds": {stage: round(seconds, 3) for stage, seconds in update.seconds.items()},
+    }
+
+
+def _status_data(status: IndexStatus) -> dict[str, Any]:
+    found = status.staleness
+    return {
+        "documents": status.documents,
+        "words": status.words,
+        "chunks": status.chunks,
+        "bad": _skipped_data(status.bad),
+        "roots": [{"path": root.path, "glob": root.glob} for root in status.roots],
+        "model": None if status.model is None else {"name": status.model, "precision": status.precision},
+        "learned_from": status.learned_from,
+        "size": status.size,
+        "bytes_per_document": status.bytes_per_document,
+        "unused": status.unused,
+        "earlier_readers": status.earlier_readers,
+        "stale": found.stale,
+        "new": found.new,
+        "changed": found.changed,
+        "gone": found.gone,
+        "trouble": found.trouble,
+    }
+
+
+def _skipped_data(skipped: tuple[Skipped, ...]) -> list[dict[str, str]]:
+    return [{"path": item.path, "reason": item.reason} for item in skipped]
+
+
 def evaluation_json(evaluation: Evaluation) -> str:
     """All figures, tests and curves as text."""
     return text(
@@ -141,48 +270,10 @@ def evaluation_json(evaluation: Evaluation) -> str:
 
 
 def _field(item: SetResult) -> dict[str, Any]:
-    return {
-        "name": item.name,
-        "pairs": item.pairs,
-        "positives": item.positives,
-        "documents": item.documents,
-        "relations": dict(item.relations),
-        "validation_pairs": item.validation_pairs,
-        "queries": item.queries,
-        "relevance": item.relevance,
-        "results": [_measured(found) for found in item.results],
-        "tests": [_test(test) for test in item.tests],
-        "notes": list(item.notes),
-        "robustness": {name: _rounded(dict(found.json)) for name, found in item.robustness.items()},
-    }
-
-
-def _measured(found: SystemResult) -> dict[str, Any]:
-    return {
-        "system": found.system,
-        "figures": {name: _figure(figure) for name, figure in found.figures.items()},
-        "threshold": rounded(found.threshold),
-        "threshold_from": found.threshold_from,
-        "calibration_from": found.calibration_from,
-        "curves": None if found.curves is None else _rounded(asdict(found.curves)),
-        "notes": list(found.notes),
-    }
-
-
-def _test(test: PairedTest) -> dict[str, Any]:
-    return {
-        "system": test.system,
-        "against": test.against,
-        "figure": test.figure,
-        "method": test.method,
-        "difference": _figure(test.difference),
-        "p": rounded(test.p),
-        "p_holm": rounded(test.p_holm),
-    }
-
-
-def _figure(figure: Figure) -> dict[str, float | None]:
-    return {"value": rounded(figure.value), "low": rounded(figure.low), "high": rounded(figure.high)}
+    data = asdict(item)
+    data["robustness"] = {name: found.json for name, found in item.robustness.items()}
+    del data["split"]
+    return cast("dict[str, Any]", _rounded(data))
 
 
 def _rounded(value: Any) -> Any:  # noqa: ANN401 - whatever a curve is made of

@@ -1,83 +1,131 @@
-"""Results as GitHub Flavored Markdown, for pull requests and issues; long parts are folded."""
+"""A page as GitHub Flavored Markdown, for pull requests and issues; long parts are folded, texts are escaped."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from colde_cli.similarity.outside import MOST_LISTED
-from colde_cli.similarity.pairs import State, extents
+from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import Operation
+from colde_cli.similarity.typesetting import TypesettingPlace
+from colde_cli.views.blocks import (
+    Alone,
+    ChangeBlock,
+    ClosestBlock,
+    Counts,
+    HeadingBlock,
+    Listing,
+    Matches,
+    Matrix,
+    NoteBlock,
+    Only,
+    SectionsBlock,
+    TableBlock,
+    TermsBlock,
+    Title,
+    share_words,
+)
+from colde_cli.views.changes import OutsideRow, place_pieces, side_pieces
 from colde_cli.views.escaping import markdown
-from colde_cli.views.outside import TITLE, not_listed, outside_rows, uncompared
-from colde_cli.views.redline import TYPESETTING, pieces, place_pieces
-from colde_cli.views.summary import one_text, told_outside, verdict_sentence
-from colde_cli.views.terminal import by_part, change_titles
 from colde_cli.views.wording import (
     MAX_FLAGS,
     STATE_WORDS,
-    VERDICTS,
     apart_from,
-    closer_than,
-    closest_parts,
     excerpt,
-    field_name,
     first_capital,
     first_of,
     flag_words,
     heading,
-    ignored_line,
-    left_out,
-    names_apart,
-    nothing_found,
     page_range,
     pair_state,
-    percent,
     place,
     places,
     plural,
-    reasons,
-    score_parts,
+    same_chunks,
     section_state,
-    share_of_pairs,
-    shared_words,
     shorten,
 )
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.rank_corpus import Hit, MatchedSection, Ranking
+    from colde_cli.corpus.rank_corpus import MatchedSection
     from colde_cli.documents.document import Document
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
-    from colde_cli.similarity.outside import OutsideComparison
     from colde_cli.similarity.pairs import PassagePair
     from colde_cli.similarity.section_changes import SectionChange
-    from colde_cli.similarity.triage import WeightedChange
-    from colde_cli.similarity.typesetting import TypesettingPlace
-    from colde_cli.views.redline import Piece
+    from colde_cli.views.blocks import Block, ListedDocument, Page
+    from colde_cli.views.changes import Piece
 
-_MAX_CLOSEST = 10
 _MAX_SECTIONS = 50
 """Maximum number of sections of each document in the table: GitHub takes 65,536 characters in a comment."""
-_HEADING, _EXCERPT, _EDIT = 60, 300, 600  # characters shown at most
+_TITLE, _HEADING, _EXCERPT, _EDIT = 160, 60, 300, 600  # characters shown at most
 _STRONG = 90
 """Scores in hundredths are bold from here."""
+# Tags work next to any character, `~~` and `**` do not.
+_TAGS = {Operation.KEPT: "{}", Operation.DELETED: "<del>{}</del>", Operation.INSERTED: "<ins>{}</ins>"}
 
 
-def comparison_markdown(comparison: Comparison, level: str, top: int, *, verbose: bool = False) -> str:
-    """A comparison as Markdown; text of documents is escaped.
+def page_markdown(page: Page) -> str:
+    """A page as Markdown."""
+    return "\n\n".join((*_head(page), *_blocks(page.blocks), *_foot(page))) + "\n"
 
-    Args:
-        comparison: to show.
-        level: as in `views.terminal.comparison_table`.
-        top: passages or chunks of each kind to list.
-        verbose: show the parts of the score in figures.
-    """
-    return "\n\n".join(_blocks(comparison, level, top, verbose)) + "\n"
+
+def _head(page: Page) -> Iterator[str]:
+    yield from (f"**{markdown(sentence)}**" for sentence, _ in page.preface)
+    if page.about[0]:
+        yield f"Documents most similar to **{markdown(shorten(page.about[0], _TITLE))}**"
+        yield from (page.answer,) if page.answer else ()
+    else:
+        yield f"**{markdown(page.answer)}**"
+    if page.score:
+        facts = [f"**{page.score.verdict}**", f"score **{page.score.score:.3f}**"]
+        facts += map(markdown, page.score.likely)
+        facts += [] if page.score.threshold is None else [f"threshold {page.score.threshold:.2f}"]
+        yield " · ".join(facts)
+        yield from (page.score.reasons,) if page.score.reasons else ()
+    if page.sides:
+        yield from _sides(page)
+    elif not page.colophon:
+        yield from map(markdown, page.facts)
+    if not page.about[0]:
+        yield from map(markdown, page.cautions)
+
+
+def _sides(page: Page) -> Iterator[str]:
+    rows = [
+        (
+            f"**{side.letter}**",
+            markdown(shorten(side.title, _TITLE)),
+            markdown(side.file),
+            f"{side.pages:,}" if side.pages else "",
+            f"{side.sections:,}",
+            f"{side.words:,}",
+        )
+        for side in page.sides
+    ]
+    yield table(("", "Title", "File", "Pages", "Sections", "Words"), rows, (3, 4, 5))
+    for side in page.sides:
+        yield from (f"Left out of {side.letter}: {markdown(side.left_out)}",) if side.left_out else ()
+        yield from (f"{side.letter}: {markdown(sentence)}" for sentence in side.warnings)
+    if page.ignored:
+        yield f"Ignored: {markdown(page.ignored)}"
+
+
+def _foot(page: Page) -> Iterator[str]:
+    for name, title, head, files in (
+        ("file", "skipped", "Reason", [(path, (reason,)) for path, reason in page.skipped]),
+        ("document", "not read whole", "Warnings", page.half_read),
+    ):
+        if files:
+            rows = [(markdown(path), "<br>".join(map(markdown, said))) for path, said in files]
+            yield folded(f"{plural(len(files), name)} {title}", table(("File", head), rows))
+    yield from map(markdown, page.remarks)
+    if page.colophon:
+        yield f"<sub>colde · {markdown(page.colophon)}</sub>"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
-    """A table of cells in Markdown; the columns numbered in `right` are aligned to the right."""
+    """A table of cells; the columns numbered in `right` are aligned to the right."""
     aligned = set(right)
     rule = ["--:" if place in aligned else "---" for place in range(len(head))]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
@@ -88,190 +136,180 @@ def folded(summary: str, *blocks: str) -> str:
     return "\n\n".join((f"<details>\n<summary>{summary}</summary>", *blocks, "</details>"))
 
 
-def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iterator[str]:
-    yield f"**{markdown(verdict_sentence(comparison))}**"
-    if verbose or not one_text(comparison):
-        yield _verdict(comparison)
-        if why := reasons(comparison):
-            yield why
-    yield _documents(comparison)
-    for name, encoding in (("A", comparison.a), ("B", comparison.b)):
-        if missing := left_out(encoding.document):
-            yield f"Left out of {name}: {markdown(missing)}"
-        for sentence in encoding.document.report.warnings:
-            yield f"{name}: {markdown(sentence)}"
-    if ignored := ignored_line(comparison):
-        yield f"Ignored: {markdown(ignored)}"
-    for sentence in uncompared(comparison.outside, comparison.a.document, comparison.b.document):
-        yield markdown(sentence)
-    if level in ("passage", "all"):
-        yield from _passages(comparison, top)
-        if one_text(comparison):
-            yield from typesetting_blocks(comparison.typesetting, top)
-        outside = comparison.outside if level == "passage" else told_outside(comparison)
-        yield from outside_blocks(outside, top)
-    if level == "section" or (level == "all" and not one_text(comparison)):
-        yield _scores(comparison)
-    if level == "chunk":
-        yield from _chunks(comparison, top)
-    yield _footer(comparison, verbose)
+def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        match block:
+            case Only("markdown", inner):
+                yield from _blocks([inner])
+            case HeadingBlock(text, quiet=False):
+                yield f"### {text}"
+            case NoteBlock(text):
+                yield text
+            case TermsBlock(head, rows):
+                yield table(head, ((name, "<br>".join(map(markdown, lines))) for name, lines in rows))
+            case TableBlock(head, rows):
+                yield table(head, ([markdown(cell) for cell, _ in row] for row in rows))
+            case Listing():
+                yield from _listing(block)
+            case Title(text, shown, total):
+                some = f" ({shown} of {total:,})" if shown < total else ""
+                yield f"### {text}{f' ({total})' if block.counted else some}"
+            case _:
+                yield from _of_comparison(block)
 
 
-def _verdict(comparison: Comparison) -> str:
-    facts = [f"**{VERDICTS[comparison.related]}**", f"score **{comparison.score:.3f}**"]
-    if comparison.probability is not None:
-        facts.append(f"probability of a relation {percent(comparison.probability)}")
-    if comparison.field is not None:
-        facts.append(markdown(closer_than(comparison.percentile, comparison.field)))
-    if comparison.threshold is not None:
-        facts.append(f"threshold {comparison.threshold:.2f}")
-    return " · ".join(facts)
-
-
-def _documents(comparison: Comparison) -> str:
-    rows = []
-    documents = (comparison.a.document, comparison.b.document)
-    files = names_apart([document.path for document in documents])
-    for name, document, file in zip("AB", documents, files, strict=True):
-        pages, path = document.report.pages, markdown(file)
-        words = len(document.text.split())
-        counts = (f"{pages:,}" if pages else "", f"{len(document.sections):,}", f"{words:,}")
-        rows.append((f"**{name}**", markdown(shorten(document.title, 160)), path, *counts))
-    return table(("", "Title", "File", "Pages", "Sections", "Words"), rows, (3, 4, 5))
-
-
-def _footer(comparison: Comparison, verbose: bool) -> str:
-    model = comparison.model
-    facts = [f"colde · {markdown(model.name)} · {model.precision} · {model.device}"]
-    facts += [f"score from {score_parts(comparison.parts)}"] if verbose and len(comparison.parts) > 1 else []
-    return f"<sub>{' · '.join(facts)}</sub>"
-
-
-def _passages(comparison: Comparison, top: int) -> Iterator[str]:
-    pairs, summary = comparison.passages, comparison.summary
-    listed = by_part(comparison)
-    flagged = [pair for pair in pairs if pair.flags]
-    counts = [f"{summary[state]:,}" for state in State]
-    emphasised = f"**{len(flagged):,}**" if flagged else "0"
-    head = [first_capital(STATE_WORDS[state]) for state in State]
-    if not comparison.same_content:
-        yield shared_words(comparison, extents(pairs))
-    yield table((*head, "Flagged"), [(*counts, emphasised)], range(len(head) + 1))
-    names = change_titles(comparison)
-    yield from _listed(comparison, names[0], listed.flagged, top)
-    yield from _listed(comparison, names[1], listed.others, top)
-    for name, only in (("A", listed.only_a), ("B", listed.only_b)):
-        if only:
-            document = comparison.a.document if name == "A" else comparison.b.document
-            rows = [_alone(document, pairs[change.pairs[0]]) for change in only[:top]]
-            line = f"Only in {name}: {_counted(len(rows), len(only), 'passage')}"
+def _of_comparison(block: Block) -> Iterator[str]:
+    match block:
+        case Counts():
+            yield _counts(block)
+        case ChangeBlock():
+            yield _change(block)
+        case Alone(letter, changes, total):
+            rows = [_one_sided(change.a if change.pair.a else change.b, change.pair) for change in changes]
+            line = f"Only in {letter}: {_counted(len(rows), total, 'passage')}"
             yield folded(line, table(("Page", "Section", "Text"), rows))
-    yield from _sections(comparison)
+        case OutsideRow():
+            yield _outside(block)
+        case TypesettingPlace():
+            yield f"> {_tagged(place_pieces(block))}"
+        case SectionsBlock(comparison):
+            if rows := [
+                _section(comparison, one) for one in comparison.section_changes if section_state(one)
+            ]:
+                yield "### Section changes"
+                yield table(("", "A", "B"), rows)
+        case ClosestBlock(comparison, "sections", most):
+            a, b = comparison.a.document, comparison.b.document
+            rows = [
+                (f"{score:.2f}", _name(a, i), _name(b, j))
+                for score, i, j in comparison.closest_sections(most)
+            ]
+            if rows:
+                yield "### Closest sections"
+                yield table(("Score", "A", "B"), rows)
+        case Matrix(comparison):
+            yield _scores(comparison)
+        case Matches(comparison, most):
+            yield from _chunks(comparison, most)
+
+
+# Documents in lists
+
+_CELLS: Mapping[str, Callable[[ListedDocument], str]] = {
+    "": lambda entry: str(entry.rank),
+    "Document": lambda entry: markdown(shorten(entry.title, _TITLE) if entry.rank else entry.title),
+    "File": lambda entry: markdown(entry.path),
+    "Of": lambda entry: markdown(entry.other),
+    "Place": lambda entry: markdown(entry.change[1]),
+    "Relation": lambda entry: f"{' / '.join(map(share_words, entry.shares))} {entry.relation}".strip(),
+    "Score": lambda entry: "centre" if entry.score is None else f"{entry.score:.2f}",
+    "Share": lambda entry: share_words(entry.shares[0]),
+    "Stands in": lambda entry: markdown(entry.other),
+    "State": lambda entry: markdown(entry.state),
+    "Weightiest change": lambda entry: markdown(entry.change[0]),
+    "Words": lambda entry: f"{entry.words:,}",
+}
+_RIGHT = {"", "Score", "Share", "Words"}
+
+
+def _listing(listing: Listing) -> Iterator[str]:
+    """A table of the documents; below it what belongs to each, folded."""
+    if listing.number:
+        yield f"### {listing.number}. {markdown(listing.title)}"
+    cells = [_CELLS.get(name, _likely) for name in listing.columns]
+    rows = [[cell(entry) for cell in cells] for entry in listing.entries]
+    right = [place for place, name in enumerate(listing.columns) if name in _RIGHT or name not in _CELLS]
+    if listing.kind == "alone":
+        yield folded(f"{plural(len(rows), 'document')} alone", table(listing.columns, rows))
+    elif rows:
+        yield table(listing.columns, rows, right)
+    for entry in listing.entries:
+        yield from _below(entry)
+
+
+def _likely(entry: ListedDocument) -> str:
+    """What the score of a hit means: a column of any other name."""
+    return ", ".join(value for _, value in entry.facts)
+
+
+def _below(entry: ListedDocument) -> Iterator[str]:
+    """The sections that match of a hit, and what changed in a file."""
+    if entry.matches:
+        rows = [
+            (f"{match.score:.2f}", _matched(match.query), _matched(match.hit), markdown(match.hit.text))
+            for match in entry.matches
+        ]
+        closest = [f"{entry.closest}."] if entry.closest else []
+        yield folded(
+            f"Matches of no. {entry.rank}",
+            *closest,
+            table(("Score", "Query", "Document", "Text"), rows, (0,)),
+        )
+    if entry.pair:
+        more = [entry.pair.more] if entry.pair.more else []
+        changes = [markdown(entry.pair.sentence), *map(_change, entry.pair.changes), *more]
+        yield folded(f"{markdown(entry.path)}: {entry.state}", *changes)
+
+
+def _matched(place: MatchedSection) -> str:
+    return f"{page_range(place.pages)} {markdown(place.section) or '(front matter)'}".strip()
+
+
+# Two documents
+
+
+def _counts(counts: Counts) -> str:
+    head = [first_capital(STATE_WORDS[state]) for state in State]
+    cells = [f"{counts.summary[state]:,}" for state in State]
+    flagged = f"**{counts.flagged:,}**" if counts.flagged else "0"
+    return table((*head, "Flagged"), [(*cells, flagged)], range(len(head) + 1))
 
 
 def _counted(shown: int, count: int, noun: str) -> str:
     return plural(count, noun) if shown == count else f"{shown:,} of {plural(count, noun)}"
 
 
-def _listed(comparison: Comparison, title: str, changes: Sequence[WeightedChange], top: int) -> Iterator[str]:
-    if not changes:
-        return
-    yield f"### {title}" + ("" if len(changes) <= top else f" ({top} of {len(changes)})")
-    for change in changes[:top]:
-        a, b = comparison.a.document, comparison.b.document
-        yield pair_block(a, b, comparison.passages[change.pairs[0]], len(change.pairs))
-
-
-def pair_block(a: Document, b: Document, pair: PassagePair, passages: int = 1) -> str:
-    """A change: its flags and its place; below, its redline. Arguments as for `views.terminal.pair_lines`."""
-    return f"{_head(a, b, pair, passages)}\n\n> {_redline(pair)}"
-
-
-def _head(a: Document, b: Document, pair: PassagePair, passages: int) -> str:
+def _change(change: ChangeBlock) -> str:
+    """Flags, state and place of a change; below, its redline."""
+    pair = change.pair
     if not pair.a or not pair.b:
-        pages, name, _ = _alone(a if pair.a else b, pair)
+        pages, name, _ = _one_sided(change.a if pair.a else change.b, pair)
         clause = "**clause**" if pair.flags else ""
-        return " · ".join(part for part in (clause, STATE_WORDS[pair.state], pages, name) if part)
-    facts = [f"**{kind}** {markdown(change)}" for kind, change in flag_words(pair.flags, MAX_FLAGS)]
-    where = first_of(passages) + places(a, b, pair, _HEADING, ", ", markdown)
-    throughout = [f"**in {passages} passages**"] if passages > 1 else []
-    return " · ".join([*facts, pair_state(pair), *throughout, where])
-
-
-def outside_blocks(outside: OutsideComparison, top: int) -> Iterator[str]:
-    """What differs outside the text: kind and place of each difference; below, its redline or its text."""
-    if not outside.changes:
-        return
-    shown = min(top, MOST_LISTED)
-    yield f"### {TITLE}" + ("" if outside.changes <= shown else f" ({shown} of {outside.changes:,})")
-    for row in outside_rows(outside, shown):
-        state = "" if row.remark or row.state is State.EDITED else STATE_WORDS[row.state]
-        facts = (f"**{row.kind}**", state, row.remark, markdown(row.place))
-        line = " · ".join(fact for fact in facts if fact)
-        yield line if row.pair is None or row.remark else f"{line}\n\n> {_redline(row.pair)}"
-    if rest := not_listed(outside, shown):
-        yield rest
-
-
-def typesetting_blocks(places: Sequence[TypesettingPlace], top: int) -> Iterator[str]:
-    """The places where only blanks, hyphens, quotation marks and the like differ."""
-    if places:
-        yield f"### {TYPESETTING}" + ("" if len(places) <= top else f" ({top} of {len(places):,})")
-    for spot in places[:top]:
-        yield f"> {_tagged(place_pieces(spot))}"
+        facts = [clause, STATE_WORDS[pair.state], pages, name]
+    else:
+        facts = [f"**{kind}** {markdown(words)}" for kind, words in flag_words(pair.flags, MAX_FLAGS)]
+        facts += [pair_state(pair)]
+        facts += [f"**in {change.passages} passages**"] if change.passages > 1 else []
+        facts += [first_of(change.passages) + places(change.a, change.b, pair, _HEADING, ", ", markdown)]
+    return f"{' · '.join(filter(None, facts))}\n\n> {_redline(pair)}"
 
 
 def _redline(pair: PassagePair) -> str:
-    if pair.state in (State.ONLY_A, State.ONLY_B):
-        tag = "del" if pair.state is State.ONLY_A else "ins"
-        return f"<{tag}>{markdown(shorten(pair.a_text or pair.b_text, _EDIT))}</{tag}>"
-    return _tagged(pieces(pair, longest=_EDIT))
+    return _tagged(side_pieces(pair, _EDIT))
 
 
 def _tagged(shown: Sequence[Piece]) -> str:
-    # Tags work next to any character, `~~` and `**` do not.
-    tags = {
-        Operation.KEPT: ("", ""),
-        Operation.DELETED: ("<del>", "</del>"),
-        Operation.INSERTED: ("<ins>", "</ins>"),
-    }
-    line = ""
-    for piece in shown:
-        before, after = tags[piece.kind]
-        line += f"{' ' if piece.gap else ''}{before}{markdown(piece.text)}{after}"
-    return line
+    return "".join(
+        f"{' ' if piece.gap else ''}{_TAGS[piece.kind].format(markdown(piece.text))}" for piece in shown
+    )
 
 
-def _alone(document: Document, pair: PassagePair) -> tuple[str, str, str]:
+def _one_sided(document: Document, pair: PassagePair) -> tuple[str, str, str]:
     pages, name = place(document, pair.a or pair.b, _HEADING)
     return pages, markdown(name), markdown(shorten(pair.a_text or pair.b_text, _EXCERPT))
 
 
-def _sections(comparison: Comparison) -> Iterator[str]:
-    """What became of the sections of a text; of two different texts those that are closest."""
-    if not one_text(comparison):
-        yield from _closest_sections(comparison)
-        return
-    changes = [change for change in comparison.section_changes if section_state(change)]
-    if changes:
-        yield "### Section changes"
-        yield table(("", "A", "B"), (_section(comparison, change) for change in changes))
-
-
-def _closest_sections(comparison: Comparison) -> Iterator[str]:
-    a, b = comparison.a.document, comparison.b.document
-    found = comparison.closest_sections(_MAX_CLOSEST)
-    if found:
-        yield "### Closest sections"
-        yield table(
-            ("Score", "A", "B"), ((f"{score:.2f}", _name(a, i), _name(b, j)) for score, i, j in found)
-        )
+def _outside(row: OutsideRow) -> str:
+    """Kind and place of a difference; below, its redline or its text."""
+    state = "" if row.remark or row.state is State.EDITED else STATE_WORDS[row.state]
+    line = " · ".join(filter(None, (f"**{row.kind}**", state, row.remark, markdown(row.place))))
+    return line if row.pair is None or row.remark else f"{line}\n\n> {_redline(row.pair)}"
 
 
 def _section(comparison: Comparison, change: SectionChange) -> tuple[str, str, str]:
     a, b = (
-        " + ".join(_name(encoding.document, index) for index in of)
-        for encoding, of in ((comparison.a, change.a), (comparison.b, change.b))
+        " + ".join(_name(encoding.document, index) for index in indices)
+        for encoding, indices in ((comparison.a, change.a), (comparison.b, change.b))
     )
     return section_state(change), a, b
 
@@ -294,11 +332,8 @@ def _scores(comparison: Comparison) -> str:
     names = " · ".join(f"**{number}** {_name(b, index)}" for number, index in enumerate(shown.b, 1))
     folds = shown.scores.size < comparison.section_scores.size
     aside = ", the best below both headings" if folds else ""
-    return folded(
-        f"Section scores ({size}), in hundredths{aside}",
-        table(head, rows, range(1, len(head))),
-        f"Sections of B: {names}",
-    )
+    title = f"Section scores ({size}), in hundredths{aside}"
+    return folded(title, table(head, rows, range(1, len(head))), f"Sections of B: {names}")
 
 
 def _hundredths(score: float) -> str:
@@ -312,12 +347,11 @@ def _chunks(comparison: Comparison, top: int) -> Iterator[str]:
     same = len(matches) - len(changed)
     yield "### Chunks of A, each with the most similar chunk of B"
     if same:
-        counted = f"{same} of {plural(len(matches), 'chunk')} of A {'is' if same == 1 else 'are'}"
-        yield f"{counted} also in B, word for word{apart_from(comparison.ignore)}."
+        yield f"{same_chunks(same, len(matches))}{apart_from(comparison.ignore)}."
     if changed:
         yield table(("Score", "A", "B"), (_match(comparison, match) for match in changed[:top]), (0,))
-    for name, alone in zip("AB", comparison.without_counterpart(), strict=True):
-        encoding = comparison.a if name == "A" else comparison.b
+    sides = zip("AB", (comparison.a, comparison.b), comparison.without_counterpart(), strict=True)
+    for name, encoding, alone in sides:
         lowest = sorted(alone, key=lambda match: match.score)[:top]
         if lowest:
             rows = ((f"{match.score:.2f}", _chunk(encoding, match.chunk)) for match in lowest)
@@ -333,59 +367,4 @@ def _chunk(encoding: Encoding, index: int) -> str:
     chunk = encoding.chunks[index]
     name = _name(encoding.document, chunk.section)
     words = markdown(shorten(excerpt(encoding.document, chunk), _EXCERPT // 2))
-    return "<br>".join(part for part in (f"{page_range(chunk.pages)} {name}".strip(), words) if part)
-
-
-def ranking_markdown(ranking: Ranking) -> str:
-    """A ranking as Markdown; text of documents and file names is escaped."""
-    return "\n\n".join(_ranking_blocks(ranking)) + "\n"
-
-
-def _ranking_blocks(ranking: Ranking) -> Iterator[str]:
-    yield f"Documents most similar to **{markdown(shorten(ranking.query_title, 160))}**"
-    if ranking.results:
-        likely = "Probability" if ranking.field is None else "Closer than"
-        if ranking.results[0].probability is not None and ranking.field is not None:
-            likely = "Probability, closer than"
-        yield table(("", "Score", likely, "Document", "File"), map(_hit, ranking.results), (0, 1, 2))
-    else:
-        yield nothing_found(ranking)
-    for hit in ranking.results:
-        if hit.matches:
-            rows = [
-                (f"{match.score:.2f}", _place(match.query), _place(match.hit), markdown(match.hit.text))
-                for match in hit.matches
-            ]
-            matches = table(("Score", "Query", "Document", "Text"), rows, (0,))
-            closest = closest_parts(hit.parts, hit.score)
-            yield folded(f"Matches of no. {hit.rank}", *([f"{closest}."] if closest else []), matches)
-    if ranking.skipped:
-        files = [(markdown(skipped.path), markdown(skipped.reason)) for skipped in ranking.skipped]
-        yield folded(f"{plural(len(files), 'file')} skipped", table(("File", "Reason"), files))
-    if ranking.half_read:
-        read = [
-            (markdown(item.path), "<br>".join(map(markdown, item.warnings))) for item in ranking.half_read
-        ]
-        yield folded(f"{plural(len(read), 'document')} not read whole", table(("File", "Warnings"), read))
-    if ranking.field is not None:
-        yield f"A hit is closer to the query than this share of pairs of {markdown(field_name(ranking.field))}."
-    model = ranking.model
-    searched = f"{plural(ranking.searched, 'document')} searched"
-    searched += f" · {ranking.unencoded:,} not encoded" if ranking.unencoded else ""
-    yield f"<sub>colde · {markdown(model.name)} · {model.precision} · {model.device} · {searched}</sub>"
-
-
-def _hit(hit: Hit) -> tuple[str, ...]:
-    likely = [] if hit.probability is None else [percent(hit.probability)]
-    likely += [] if hit.percentile is None else [share_of_pairs(hit.percentile)]
-    return (
-        str(hit.rank),
-        f"{hit.score:.2f}",
-        ", ".join(likely),
-        markdown(shorten(hit.title, 160)),
-        markdown(hit.path),
-    )
-
-
-def _place(place: MatchedSection) -> str:
-    return f"{page_range(place.pages)} {markdown(place.section) or '(front matter)'}".strip()
+    return "<br>".join(filter(None, (f"{page_range(chunk.pages)} {name}".strip(), words)))

@@ -17,9 +17,11 @@ import subprocess
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
+from importlib import import_module
 from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path, PurePath
+from typing import cast
 
 from colde_cli.errors import OptionError
 from colde_cli.files import atomic_file
@@ -66,12 +68,6 @@ def choose_format(
 ) -> Format:
     """The format of --format, else of the output file's suffix, else a table.
 
-    Args:
-        asked: the value of --format.
-        output: the value of --output.
-        inputs: files to read, which must not be overwritten.
-        offered: formats of the command.
-
     Raises:
         OptionError: the suffix is unknown, the command does not write the format, or the file cannot be written.
     """
@@ -91,6 +87,50 @@ def choose_format(
             f"A .{chosen.value} file cannot go to a terminal or a pipe; name a file for it with --output."
         )
     return chosen
+
+
+def show(result: object, chosen: Format = Format.TABLE, *, to_file: bool = False, **options: object) -> str:
+    """A result as text of a format: the one way from a result to what a command writes.
+
+    A new format is a line in `_VIEWS` and its file; a new kind of result is a function in `views.page`, and a line in
+    `views.csv` and `views.json` where it has these.
+
+    Args:
+        result: a Comparison, Ranking, Families, Clusters, History, FolderComparison, Verification or Evaluation.
+        chosen: the format; a command offers those that its result has.
+        to_file: a table has no colours.
+        options: those of the page of this kind of result, such as `level`, `top`, `verbose` or `links`; formats that
+            draw no page pass over what they do not use.
+    """
+    own = _OWN.get((type(result).__name__, chosen), _OWN.get(("", chosen)))
+    module, function = own or _OF_PAGE[chosen]
+    draw = getattr(import_module(f"colde_cli.views.{module}"), function)
+    colours = {"to_file": to_file} if chosen is Format.TABLE else {}
+    if own is None:
+        from colde_cli.views.page import page
+
+        result, options = page(result, **options), {}
+    return cast("str", draw(result, **options, **colours))
+
+
+_OF_PAGE = {
+    Format.TABLE: ("terminal", "page_table"),
+    Format.MARKDOWN: ("markdown", "page_markdown"),
+    Format.HTML: ("html_page", "page_html"),
+    Format.SUMMARY: ("summary", "page_summary"),
+}
+"""The formats that draw the page of any result: each has a file and a function."""
+_OWN = {
+    ("", Format.CSV): ("csv", "result_csv"),
+    ("", Format.JSON): ("json", "result_json"),
+    ("", Format.JSONL): ("json", "result_jsonl"),
+    ("", Format.GITHUB): ("github", "comparison_github"),
+    ("Comparison", Format.HTML): ("report.html", "comparison_html"),
+    ("Comparison", Format.SUMMARY): ("summary", "comparison_summary"),
+    ("Evaluation", Format.TABLE): ("evaluation_view", "evaluation_table"),
+    ("Evaluation", Format.HTML): ("evaluation_view", "evaluation_html"),
+}
+"""The formats that are made from the result itself; "" stands for any kind of result."""
 
 
 def _either(offered: Collection[Format]) -> str:
@@ -211,10 +251,6 @@ def paged(text: str, asked: bool | None) -> bool:
 
     The pager is `PAGER`, else `less`; an empty one or `cat` means none. `less` keeps colours and quits by itself if
     the text fits on the screen. Without a terminal, or with a dumb one, there is no pager.
-
-    Args:
-        text: to show.
-        asked: the user's choice; None pages text that is longer than the screen.
     """
     on_a_screen = sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
     too_long = text.count("\n") >= shutil.get_terminal_size().lines

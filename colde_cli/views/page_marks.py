@@ -16,7 +16,7 @@ from colde_cli.documents.pdf.places import read_places
 from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.similarity.redline import redline
 from colde_cli.similarity.section_changes import SectionChange, SectionState
-from colde_cli.views.redline import flags_of_edit
+from colde_cli.views.changes import flags_of_edit
 from colde_cli.views.wording import first_capital, flag_words, pair_state, place, shorten
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).with_name("schemas")
-_MORE = "Fields may be added within version 1; readers ignore those they do not know."
+_MORE = "Fields may be added within version {}; readers ignore those they do not know."
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _RANGE = re.compile(rf"(.*?)(?: ({_NUMBER})?\.\.({_NUMBER})?| ({_NUMBER}))?")
 _WIDTH = 140
@@ -63,7 +63,9 @@ class _Outline:
                 self._known[line.text.removeprefix("define ").split(":")[0]] = line
         *_, body = lines
         said = [
-            line.text.replace("…", _MORE) for line in lines if ": " not in line.text[:40] and line is not body
+            line.text.replace("…", _MORE.format(name[-1]))
+            for line in lines
+            if ": " not in line.text[:40] and line is not body
         ]
         _, content = self._key(body)
         return {

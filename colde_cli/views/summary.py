@@ -1,98 +1,43 @@
-"""A comparison in sentences of plain text: its verdict, all of an e-mail, and the frame of an agent's answer."""
+"""A comparison or a page in a few lines of plain text, for an e-mail."""
 
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from colde_cli.similarity.contracts import Genre, common_genre
-from colde_cli.similarity.mentions import FlagKind
-from colde_cli.similarity.outside import NOTHING_OUTSIDE
-from colde_cli.similarity.pairs import State, extents
-from colde_cli.similarity.section_changes import SectionState
-from colde_cli.views.outside import (
-    TITLE,
-    difference,
-    outside_rows,
-    row_line,
-    same_sentence,
-    uncompared,
+from colde_cli.views.blocks import Listing, TermsBlock
+from colde_cli.views.changes import TITLE, TYPESETTING, marked, outside_rows, place_pieces, row_line
+from colde_cli.views.sentences import (
+    both_documents,
+    change_line,
+    one_text,
+    reservations,
+    told_changes,
+    told_outside,
+    verdict,
 )
-from colde_cli.views.redline import TYPESETTING, marked, place_pieces
-from colde_cli.views.wording import (
-    STATE_WORDS,
-    excerpt,
-    first_capital,
-    first_of,
-    flag_words,
-    heading,
-    ignored_line,
-    left_out,
-    names_apart,
-    page_range,
-    percent,
-    place,
-    places,
-    plural,
-    reasons,
-    replaced,
-    section_state,
-    shared_words,
-    shorten,
-)
+from colde_cli.views.wording import plural, reasons, shorten
 
 if TYPE_CHECKING:
-    from colde_cli.documents.document import Document
-    from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import Comparison
-    from colde_cli.similarity.digest import ComparisonDigest
-    from colde_cli.similarity.outside import OutsideComparison
-    from colde_cli.similarity.pairs import PassagePair
-    from colde_cli.similarity.triage import WeightedChange
-    from colde_cli.similarity.typesetting import TypesettingPlace
+    from colde_cli.views.blocks import ListedDocument, Page
 
 _WIDTH = 78
 """Maximum number of columns of a line, so that a reply can quote it."""
 _LINES = 15
 """Maximum number of lines of a summary, unless a document was not read whole."""
-_HEADING, _WORDS, _FILE, _CHUNK = 40, 60, 30, 120
-"""Maximum number of characters shown."""
-_MAX_FLAGS = 2
-"""Maximum number of flags of one kind that are named."""
-_SECTIONS = 12
-_WARNINGS = 4
-"""Maximum number of warnings of each document that are quoted."""
-_SENTENCE = 300
-_TOUCHED = {
-    FlagKind.AMOUNT: "amounts",
-    FlagKind.PARTY: "parties",
-    FlagKind.OBLIGATION: "duties",
-    FlagKind.NEGATION: "negations",
-    FlagKind.EXCEPTION: "exceptions",
-    FlagKind.SCOPE: "scope",
-    FlagKind.COMPARISON: "limits",
-    FlagKind.PERCENTAGE: "percentages",
-    FlagKind.DATE: "dates",
-    FlagKind.UNIT: "units",
-    FlagKind.NUMBER: "numbers",
-    FlagKind.REFERENCE: "references",
-    FlagKind.TERM: "terms",
-    FlagKind.NAME: "names",
-}
-"""What a flag touches; a clause that came or went is counted by itself."""
-_MAX_TOUCHED = 3
-_PLURALS = {Genre.POLICY: "policies"}
-_STATES = {State.EDITED: "edited", State.MOVED: "moved", State.ONLY_B: "added", State.ONLY_A: "dropped"}
+_NAMES, _NAME = 3, 40
+"""Maximum number of files of only one folder that are named, and of characters of each."""
 
 
-def comparison_summary(comparison: Comparison) -> str:
+def comparison_summary(comparison: Comparison, **_: object) -> str:
     """A comparison in 5 to 15 lines of at most 78 characters: what the two are, and the weightiest changes."""
-    head = [*wrapped(verdict(comparison)), *both_documents(comparison, _WIDTH)]
+    head = [*_wrapped(verdict(comparison)), *both_documents(comparison, _WIDTH)]
     if not one_text(comparison) and (why := reasons(comparison)):
-        head += wrapped(why)
-    aside = [line for sentence in reservations(comparison) for line in wrapped(sentence)]
+        head += _wrapped(why)
+    aside = [line for sentence in reservations(comparison) for line in _wrapped(sentence)]
     listed = list(_changes(comparison, _LINES - len(head) - len(aside) - 1))
     return "".join(f"{line}\n" for line in (*head, *([""] if listed else []), *listed, *aside))
 
@@ -104,27 +49,18 @@ def _changes(comparison: Comparison, room: int) -> Iterator[str]:
     entries = [(change_line(comparison, change), 1) for change in changes[:_LINES]]
     entries += [(f"{TITLE}: {row_line(row)}", 1) for row in outside]
     places = comparison.typesetting if one_text(comparison) else ()
-    entries += [(typesetting_line(place), 1) for place in places[:_LINES]]
-    yield from bullets(entries, room, len(changes) + len(outside) + len(places), "more change")
+    entries += [(f"{TYPESETTING}: {marked(place_pieces(place))}", 1) for place in places[:_LINES]]
+    yield from _bullets(entries, room, len(changes) + len(outside) + len(places), "more change")
 
 
-def typesetting_line(place: TypesettingPlace) -> str:
-    """A place where typesetting alone differs: `Typesetting: …is [-a part-] {+apart+} of it…`."""
-    return f"{TYPESETTING}: {marked(place_pieces(place))}"
+def _bullets(entries: Iterable[tuple[str, int]], room: int, total: int, others: str) -> Iterator[str]:
+    """Entries that fit into `room` lines, one at least, each with how many of the total it tells of.
 
-
-def bullets(entries: Iterable[tuple[str, int]], room: int, total: int, others: str) -> Iterator[str]:
-    """Entries that fit into `room` lines, one at least; a last line counts the others.
-
-    Args:
-        entries: each with how many of the total it tells of.
-        room: lines.
-        total: of what is told.
-        others: names what is not told, such as "more change".
+    A last line counts those that are not told, of which `others` is the name.
     """
     told = used = 0
     for text, count in entries:
-        block = wrapped(f"- {text}", "  ")
+        block = _wrapped(f"- {text}", "  ")
         if told and used + len(block) + (told + count < total) > room:
             break
         yield from block
@@ -133,226 +69,40 @@ def bullets(entries: Iterable[tuple[str, int]], room: int, total: int, others: s
         yield f"- {plural(total - told, others)}"
 
 
-def told_changes(comparison: Comparison) -> tuple[WeightedChange, ...]:
-    """The changes worth telling, the weightiest first.
-
-    Two different texts have passages of their own throughout: of these only the passages that have a partner are told.
-    """
-    if one_text(comparison):
-        return comparison.changes
-    return tuple(change for change in comparison.changes if _has_partner(comparison, change))
-
-
-def _has_partner(comparison: Comparison, change: WeightedChange) -> bool:
-    pair = comparison.passages[change.pairs[0]]
-    return bool(pair.a and pair.b)
-
-
-def closest_sections(comparison: Comparison, limit: int) -> list[str]:
-    """Where two texts are closest: `0.68: A 3 Measuring equipment – B 2 Instruments`, the best first."""
-    a, b = comparison.a.document.sections, comparison.b.document.sections
-    return [
-        f"{score:.2f}: A {shorten(heading(a[i]), _HEADING)} – B {shorten(heading(b[j]), _HEADING)}"
-        for score, i, j in comparison.closest_sections(limit)
-    ]
-
-
-def closest_chunks(comparison: Comparison, limit: int) -> list[str]:
-    """The closest chunks as `closest_sections`, each with its pages and its first words."""
-    return [
-        f"{score:.2f}: A {_chunk_words(comparison.a, i)} – B {_chunk_words(comparison.b, j)}"
-        for score, i, j in comparison.closest_chunks(limit)
-    ]
-
-
-def _chunk_words(encoding: Encoding, index: int) -> str:
-    chunk = encoding.chunks[index]
-    name = shorten(heading(encoding.document.sections[chunk.section]), _HEADING)
-    where = " · ".join(part for part in (page_range(chunk.pages), name) if part)
-    return f"{where}: {shorten(excerpt(encoding.document, chunk), _CHUNK)}"
-
-
-def wrapped(text: str, indent: str = "") -> list[str]:
-    """Text in lines of a summary's width; those after the first are indented."""
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    """Text in lines; those after the first are indented."""
     return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def verdict(comparison: Comparison) -> str:
-    """What two documents are, how far they are related if that is open, and how much they share, in sentences."""
-    sentences = [verdict_sentence(comparison)]
-    if not one_text(comparison):
-        likely = comparison.probability
-        probability = "" if likely is None else f", probability {percent(likely)}"
-        sentences.append(f"Score {comparison.score:.2f}{probability}.")
-    if not comparison.same_content:
-        sentences.append(shared_words(comparison, extents(comparison.passages)))
-    return " ".join(sentences)
+def page_summary(page: Page) -> str:
+    """A page of names with lines, or of documents in a list, in a few lines."""
+    lines = [*_wrapped(page.answer)]
+    listed = any(isinstance(block, Listing) for block in page.blocks)
+    for fact in page.facts:
+        lines += _wrapped(fact, "" if listed else "   ")
+    for block in page.blocks:
+        if isinstance(block, TermsBlock):
+            for name, said in block.rows:
+                lines += ["", *_wrapped(f"{name}: {' '.join(said)}")]
+        elif isinstance(block, Listing) and block.entries:
+            entries = _files(block.entries)
+            lines += ["", *_bullets(entries, _LINES - len(lines) - 1, len(block.entries), "more document")]
+    return "".join(f"{line}\n" for line in lines)
 
 
-def both_documents(comparison: Comparison, width: int = 300) -> list[str]:
-    """Title, file and size of A and of B, a line each; titles are shortened to keep the `width`."""
-    lines = []
-    documents = (comparison.a.document, comparison.b.document)
-    files = names_apart([document.path for document in documents])
-    for side, document, file in zip("AB", documents, files, strict=True):
-        pages, sections = document.report.pages, len(document.sections)
-        facts = [shorten(file, _FILE)] if document.path else []
-        facts += [plural(pages, "page") if pages else plural(sections, "section")]
-        end = f" ({', '.join([*facts, plural(len(document.text.split()), 'word')])})"
-        lines.append(f"{side}: {shorten(document.title, width - 3 - len(end))}{end}")
-    return lines
+def _files(files: Sequence[ListedDocument]) -> Iterator[tuple[str, int]]:
+    """A line for each file, with a 1; the files of only one folder share a line, with their number."""
+    for kind, alike in groupby(files, key=lambda entry: entry.kind):
+        entries = list(alike)
+        if kind not in ("only_a", "only_b"):
+            yield from ((_file(entry), 1) for entry in entries)
+            continue
+        names = [shorten(entry.path, _NAME) for entry in entries[:_NAMES]]
+        more = f" and {len(entries) - len(names):,} more" if len(entries) > len(names) else ""
+        yield f"{entries[0].state}: {', '.join(names)}{more}", len(entries)
 
 
-def counted_passages(counts: Mapping[str, int]) -> str:
-    """The number of passages in each state: `Passages: 42 same, 23 edited, 1 moved, 5 only in A, 6 only in B`."""
-    return f"Passages: {', '.join(f'{count:,} {STATE_WORDS[state]}' for state, count in counts.items())}."
-
-
-def changed_sections(comparison: Comparison) -> list[str]:
-    """The first sections that became something else: `4.3 Software dropped`."""
-    changes = [change for change in comparison.section_changes if section_state(change)][:_SECTIONS]
-    a, b = comparison.a.document.sections, comparison.b.document.sections
-    names = (heading(a[change.a[0]] if change.a else b[change.b[0]]) for change in changes)
-    return [
-        f"{shorten(name, 70)} {section_state(change)}" for name, change in zip(names, changes, strict=True)
-    ]
-
-
-def reservations(comparison: Comparison) -> list[str]:
-    """What was left out, ignored or not read well, in sentences."""
-    sentences = []
-    for side, document in (("A", comparison.a.document), ("B", comparison.b.document)):
-        if missing := left_out(document):
-            sentences.append(f"Left out of {side}: {missing}.")
-        warnings = document.report.warnings[:_WARNINGS]
-        sentences += [f"{side}: {shorten(sentence, _SENTENCE)}" for sentence in warnings]
-    sentences += uncompared(comparison.outside, comparison.a.document, comparison.b.document)
-    if ignored := ignored_line(comparison):
-        sentences.append(f"Ignored: {ignored}.")
-    return sentences
-
-
-def change_line(comparison: Comparison, change: WeightedChange) -> str:
-    """A change with its old and new words, and its place: `Amount EUR 58 → EUR 63 (A p. 3 → B p. 3 · 3.1 Unit)`."""
-    pair = comparison.passages[change.pairs[0]]
-    passages = len(change.pairs)
-    where = change_place(comparison.a.document, comparison.b.document, pair, passages)
-    throughout = f", in {passages} passages" if passages > 1 else ""
-    return f"{first_capital(changed_words(pair))}{throughout} ({where})"
-
-
-def weightiest_change(digest: ComparisonDigest | None) -> tuple[str, str]:
-    """The words of the weightiest change of a comparison, and its place; a remark where no passage differs."""
-    if digest is None or digest.same:
-        return "", ""
-    if digest.same_content:
-        return f"{TITLE}, {difference(digest.outside)}.", ""
-    if digest.top is None:
-        return "Only headings or typesetting differ.", ""
-    throughout = f", in {digest.throughout} passages" if digest.throughout > 1 else ""
-    words = f"{first_capital(changed_words(digest.top))}{throughout}"
-    return words, change_place(digest.a, digest.b, digest.top, digest.throughout)
-
-
-def change_place(a: Document, b: Document, pair: PassagePair, passages: int = 1) -> str:
-    """Where a change is: pages and headings in A and in B, or in the one that has it.
-
-    Args:
-        a: the first document.
-        b: the second.
-        pair: of passages that differ; the first one of several.
-        passages: in which the same words were replaced.
-    """
-    if pair.a and pair.b:
-        return first_of(passages) + places(a, b, pair, _HEADING)
-    side, document = ("A", a) if pair.a else ("B", b)
-    where = [part for part in place(document, pair.a or pair.b, _HEADING) if part]
-    return f"{side} {' · '.join(where)}"
-
-
-def changed_words(pair: PassagePair) -> str:
-    """The old and the new words of a change: those of its flags, else of its longest edit, else its first words."""
-    if not pair.a or not pair.b:
-        kind = "clause " if pair.flags else ""
-        state = "dropped" if pair.a else "added"
-        return f"{kind}{state}: {shorten(pair.a_text or pair.b_text, _WORDS)}"
-    if pair.flags:
-        return "; ".join(f"{kind} {change}" for kind, change in flag_words(pair.flags, _MAX_FLAGS))
-    if not pair.edits:
-        return f"moved: {shorten(pair.b_text, _WORDS)}"
-    edit = max(pair.edits, key=lambda edit: len(edit.a) + len(edit.b))
-    more = len(pair.edits) - 1
-    others = f", and {plural(more, 'more edit')}" if more else ""
-    old, new = pair.words_of(edit)
-    return f"{pair.state.value}: {replaced(old, new, _WORDS)}{others}"
-
-
-def one_text(comparison: Comparison) -> bool:
-    """Whether both documents are versions of one text: nobody then asks whether they are related."""
-    return comparison.same_content or comparison.versions
-
-
-def told_outside(comparison: Comparison) -> OutsideComparison:
-    """What differs outside two versions of one text; of two different texts that is nearly all, and tells nothing."""
-    return comparison.outside if one_text(comparison) else NOTHING_OUTSIDE
-
-
-def verdict_sentence(comparison: Comparison) -> str:
-    """Say what two documents are: `Two versions of one contract: 10 clauses edited, 1 added; 7 changes touch dates`."""
-    if comparison.same_content:
-        a, b = comparison.a.document, comparison.b.document
-        return same_sentence(a, b, comparison.outside, comparison.ignore)
-    kind = common_genre(comparison.a.document, comparison.b.document)
-    if not comparison.versions:
-        return _apart(comparison, kind)
-    changed = ", ".join(_counted(comparison, kind)) or _no_passage_differs(comparison)
-    touched = _touched(comparison)
-    outside = difference(comparison.outside)
-    beside = f" {TITLE}, {outside}." if outside else ""
-    return f"Two versions of one {kind.value}: {changed}{f'; {touched}' if touched else ''}.{beside}"
-
-
-def _no_passage_differs(comparison: Comparison) -> str:
-    """What differs in two texts with the same passages: the redline does not show typesetting."""
-    if any(change.state is not SectionState.MATCHED for change in comparison.section_changes):
-        return "no passage differs, but headings do"
-    if comparison.a.document.report.unread_values or comparison.b.document.report.unread_values:
-        return "no passage differs, but values of a form could not be read"
-    return "no passage differs, but typesetting does (blanks, hyphens, quotation marks, bullets)"
-
-
-def _apart(comparison: Comparison, kind: Genre) -> str:
-    names = _PLURALS.get(kind, f"{kind.value}s")
-    if comparison.related is None:
-        return f"Two different {names}."
-    if comparison.related and comparison.alignment is not None:
-        return f"Two {names} on related subjects."
-    return f"Two {'' if comparison.related else 'un'}related {names}."
-
-
-def _counted(comparison: Comparison, kind: Genre) -> list[str]:
-    noun = "clause" if kind in (Genre.CONTRACT, Genre.POLICY) else "passage"
-    return changed_passages(comparison.summary, noun)
-
-
-def changed_passages(summary: Mapping[State, int], noun: str = "passage") -> list[str]:
-    """The number of passages of each kind of change: `23 passages edited`, `1 moved`, `6 added`, `5 dropped`."""
-    counts = [(word, summary[state]) for state, word in _STATES.items() if summary[state]]
-    return [
-        f"{plural(count, noun) if not place else f'{count:,}'} {word}"
-        for place, (word, count) in enumerate(counts)
-    ]
-
-
-def _touched(comparison: Comparison) -> str:
-    """`7 changes touch amounts, dates or duties`; "" without flags."""
-    flagged = [{flag.kind for flag in pair.flags} & set(_TOUCHED) for pair in comparison.passages]
-    count = sum(map(bool, flagged))
-    if not count:
-        return ""
-    counts = Counter(kind for kinds in flagged for kind in kinds)
-    # In the order of the table where they tie: a set has another order in every process.
-    often = sorted((kind for kind in _TOUCHED if counts[kind]), key=lambda kind: -counts[kind])
-    names = [_TOUCHED[kind] for kind in often[:_MAX_TOUCHED]]
-    listed = " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
-    return f"{plural(count, 'change')} {'touches' if count == 1 else 'touch'} {listed}"
+def _file(entry: ListedDocument) -> str:
+    words, where = entry.change
+    told = f": {words}" if words else ""
+    return f"{entry.path}: {entry.state}{told}{f' ({where})' if where else ''}"

@@ -8,14 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.text import Text
-
 from colde_cli.scoring.config import PART_NAMES
 from colde_cli.settings import CORPUS
 
 if TYPE_CHECKING:
     from colde_cli.corpus.rank_corpus import Ranking
+    from colde_cli.corpus.subjects import Clusters
     from colde_cli.documents.document import Chunk, Document, Section
     from colde_cli.documents.passages import Passage
     from colde_cli.encoder.encoding import Encoding
@@ -263,6 +261,11 @@ def file_names(paths: Sequence[str]) -> str:
 # Changes
 
 
+def same_chunks(same: int, chunks: int) -> str:
+    """How many chunks of A are found in B."""
+    return f"{same} of {plural(chunks, 'chunk')} of A {'is' if same == 1 else 'are'} also in B, word for word"
+
+
 def section_state(change: SectionChange) -> str:
     """`renamed`, `split, moved`; "" for a section that kept its heading and place."""
     words = [] if change.state.value == "matched" else [change.state.value]
@@ -348,6 +351,12 @@ def _part(part: ScorePart) -> str:
     return f"{PART_NAMES[part.name]} ({part.score:.2f})"
 
 
+def model_line(result: Clusters | Ranking | Comparison) -> str:
+    """The model of a result, its precision and where it ran."""
+    model = result.model
+    return f"{plain(model.name)} · {model.precision} · {model.device}"
+
+
 def closest_parts(parts: Sequence[ScorePart], score: float) -> str:
     """The parts that raise a hit's score, strongest first: `Closest in rare words and opening`; "" for one part."""
     above = [part for part in parts if part.score >= score]
@@ -361,12 +370,7 @@ def closest_parts(parts: Sequence[ScorePart], score: float) -> str:
 
 
 def shared_words(comparison: Comparison, both: tuple[Extent, Extent]) -> str:
-    """The share of A's words that are in B, and of B's in A, in a sentence.
-
-    Args:
-        comparison: to describe.
-        both: the extents of A and of B.
-    """
+    """The share of A's words that are in B, and of B's in A, in a sentence."""
     a, b = both
     if not a.words or not b.words:
         return f"{'A' if not a.words else 'B'} has no text apart from headings."
@@ -413,56 +417,3 @@ def ignored_line(comparison: Comparison) -> str:
         ]
         facts.append(f"{' and '.join(counts)} that also appear in {file_names(ignore.like)}")
     return " · ".join(facts)
-
-
-class WrappedFacts:
-    """A rich renderable: short texts side by side; a text that fits on a line is never broken."""
-
-    def __init__(self, facts: Sequence[Text], gap: str = " · ", indent: int = 0) -> None:
-        """Show `facts` with `gap` between them; lines after the first begin `indent` columns in."""
-        self._facts, self._gap, self._indent = facts, gap, indent
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        width, line = options.max_width, Text()
-        for number, fact in enumerate(self._facts):
-            gap = self._gap if number else ""
-            if line.cell_len + len(gap) + fact.cell_len <= width:
-                line.append(gap, "dim").append_text(fact)
-                continue
-            if line.plain.strip():
-                yield from self._folded(console, line, width)
-            line = Text(" " * self._indent if number else "").append_text(fact)
-        yield from self._folded(console, line, width)
-
-    def _folded(self, console: Console, line: Text, width: int) -> list[Text]:
-        """One line, or several if it is too long; those after the first are indented twice."""
-        if line.cell_len <= width or not self._indent:
-            return _lines(console, line, width)
-        first, *others = _lines(console, line, max(1, width - 2 * self._indent))
-        return [first, *(Text(" " * 2 * self._indent).append_text(other) for other in others)]
-
-
-class WrappedParagraph:
-    """A rich renderable: a paragraph without blanks at the ends of lines, where they would be underlined."""
-
-    def __init__(self, text: Text, limit: int | None = None) -> None:
-        """Show `text` in at most `limit` lines; an ellipsis stands for the rest."""
-        self._text, self._limit = text, limit
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        lines = _lines(console, self._text, options.max_width)
-        if self._limit is None or len(lines) <= self._limit:
-            yield from lines
-            return
-        yield from lines[: self._limit - 1]
-        last = lines[self._limit - 1]
-        last.truncate(options.max_width - 1)
-        last.rstrip()
-        yield last.append("…")
-
-
-def _lines(console: Console, text: Text, width: int) -> list[Text]:
-    lines = list(text.wrap(console, width))
-    for line in lines:
-        line.rstrip()
-    return lines

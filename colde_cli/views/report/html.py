@@ -5,7 +5,6 @@ from __future__ import annotations
 from base64 import b64encode
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.similarity.outside import MOST_LISTED
+from colde_cli.views.changes import not_listed, outside_rows, place_pieces, row_pieces
 from colde_cli.views.escaping import short
-from colde_cli.views.outside import not_listed, outside_rows, row_pieces
-from colde_cli.views.pages import base_style, content_policy, templates
-from colde_cli.views.redline import place_pieces
-from colde_cli.views.report.sides import heading_partners, sides
-from colde_cli.views.report.summary import (
+from colde_cli.views.html_page import base_style, content_policy, templates
+from colde_cli.views.report.overview import (
     STATE_LETTERS,
     changes,
     heads,
@@ -27,7 +24,8 @@ from colde_cli.views.report.summary import (
     summary,
     weightiest,
 )
-from colde_cli.views.summary import told_outside
+from colde_cli.views.report.sides import heading_partners, sides
+from colde_cli.views.sentences import told_outside
 from colde_cli.views.wording import heading, page_range
 
 if TYPE_CHECKING:
@@ -43,7 +41,7 @@ MAX_LINES = 1000
 """Maximum number of rows or columns of a map; with more, a cell stands for several and shows their highest score."""
 
 
-def comparison_html(comparison: Comparison) -> str:
+def comparison_html(comparison: Comparison, **_: object) -> str:
     """A comparison as one HTML page that holds its style, its scripts and both texts."""
     listed = changes(comparison)
     style, theme, script = _style(), _read("theme.js"), _script()
@@ -130,78 +128,50 @@ def _places(encoding: Encoding, passages: Sequence[Passage]) -> dict[str, list[i
     }
 
 
-@dataclass(frozen=True, slots=True)
-class MapRow:
-    """A section or chunk of A and its best counterpart, each as id in the page and name, with their score."""
-
-    a: tuple[str, str]
-    score: str
-    b: tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class MapTable:
-    """A map as a table.
-
-    Attributes:
-        name: in ids of the page.
-        about: a sentence or two.
-        one: "section" or "chunk".
-    """
-
-    name: str
-    title: str
-    about: str
-    one: str
-    rows: Sequence[MapRow]
-
-
-def heat_tables(comparison: Comparison) -> list[MapTable]:
-    """Both maps as tables, for readers who see no picture or run no scripts."""
+def heat_tables(comparison: Comparison) -> list[dict[str, Any]]:
+    """Both maps as tables, for readers who see no picture or run no scripts; each row has ids in the page and names."""
     return [
-        MapTable(
-            "sections",
-            "Sections",
-            "Highest where two sections share a passage or treat one subject.",
-            "section",
-            _sections(comparison),
-        ),
-        MapTable(
-            "chunks",
-            "Chunks",
-            "A chunk is a part of a section. Cosines of chunk vectors, raised where chunks share wording.",
-            "chunk",
-            _chunks(comparison),
-        ),
+        {
+            "name": "sections",
+            "title": "Sections",
+            "about": "Highest where two sections share a passage or treat one subject.",
+            "one": "section",
+            "rows": _sections(comparison),
+        },
+        {
+            "name": "chunks",
+            "title": "Chunks",
+            "about": "A chunk is a part of a section. Cosines of chunk vectors, raised where chunks share wording.",
+            "one": "chunk",
+            "rows": _chunks(comparison),
+        },
     ]
 
 
-def _sections(comparison: Comparison) -> list[MapRow]:
+def _sections(comparison: Comparison) -> list[dict[str, Any]]:
     scores = comparison.section_scores
     if not scores.size:
         return []
     a, b = comparison.a.document.sections, comparison.b.document.sections
-    best = scores.argmax(axis=1)
     return [
-        MapRow(
-            (f"as{i}", short(heading(a[i]), 70)),
-            f"{scores[i, j]:.2f}",
-            (f"bs{j}", short(heading(b[j]), 70)),
-        )
-        for i, j in enumerate(int(place) for place in best)
+        {
+            "a": (f"as{i}", short(heading(a[i]), 70)),
+            "score": f"{scores[i, j]:.2f}",
+            "b": (f"bs{j}", short(heading(b[j]), 70)),
+        }
+        for i, j in enumerate(map(int, scores.argmax(axis=1)))
     ]
 
 
-def _chunks(comparison: Comparison) -> list[MapRow]:
-    if not comparison.chunk_scores.size:
-        return []
+def _chunks(comparison: Comparison) -> list[dict[str, Any]]:
+    matches = comparison.matches_of_a() if comparison.chunk_scores.size else ()
     return [
-        MapRow(
-            _chunk(comparison.a, match.chunk, "a"),
-            f"{match.score:.2f}",
-            _chunk(comparison.b, match.partner, "b"),
-        )
-        for match in comparison.matches_of_a()
+        {
+            "a": _chunk(comparison.a, match.chunk, "a"),
+            "score": f"{match.score:.2f}",
+            "b": _chunk(comparison.b, match.partner, "b"),
+        }
+        for match in matches
     ]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from colde_cli.documents.document import Span
 from colde_cli.similarity.pairs import State
 from colde_cli.views.escaping import harmless
-from colde_cli.views.report.summary import STATE_LETTERS, pages, state_words
+from colde_cli.views.report.overview import STATE_LETTERS, pages, state_words
 from colde_cli.views.wording import flag_kinds, heading, section_state
 
 if TYPE_CHECKING:
@@ -34,19 +34,7 @@ class TextRun:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A heading, a passage or a page break.
-
-    Attributes:
-        kind: "heading", "passage" or "page".
-        anchor: id in the page, or "".
-        number: of the pair, the section or the page.
-        letter: of the pair's state.
-        level: of the heading in the page, 4 to 6.
-        note: the state of the section or the pair, in words.
-        link: id of the partner, or "".
-        where: pages of the partner.
-        kinds: of the pair's flags.
-    """
+    """A heading, a passage or a page break, with the number of section, pair or page; `link` leads to its partner."""
 
     kind: str
     anchor: str = ""

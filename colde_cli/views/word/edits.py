@@ -42,13 +42,7 @@ _LINE = ("top", "left", "bottom", "right", "insideH", "insideV")
 
 
 class ParagraphEdits:
-    """Changes of one paragraph, from its beginning to its end.
-
-    Args:
-        paragraph: to change.
-        start: offset of its text in the flow of A.
-        marker: makes the marks of changes.
-    """
+    """Changes of one paragraph, from its beginning to its end; `start` is where its text begins in the flow of A."""
 
     def __init__(self, paragraph: Element, start: int, marker: Marker) -> None:
         self.paragraph, self._start, self._marker = paragraph, start, marker
@@ -245,13 +239,7 @@ def _neighbours(runs: Sequence[Element]) -> Iterator[list[Element]]:
 
 
 def new_table(rows: Rows, marker: Marker, about: Stretch) -> Element:
-    """Make a table of inserted rows, with thin lines.
-
-    Args:
-        rows: texts of the cells.
-        marker: makes the marks of changes.
-        about: the inserted stretch that the table is.
-    """
+    """Make a table of inserted rows with the texts of cells, in thin lines; `about` is the stretch that it is."""
     table, columns = OxmlElement("w:tbl"), max(map(len, rows))
     properties = child(table, "w:tblPr")
     width = child(properties, "w:tblW")

@@ -35,12 +35,7 @@ _NOT_RECORDED = (qn("w:rPr"), qn("w:sectPr"), qn("w:pPrChange"))
 
 
 class WordFileStyles:
-    """Looks up styles of A, and whether a paragraph of either file is in a numbered list.
-
-    Args:
-        a: the file whose styles are used.
-        b: the other file.
-    """
+    """Looks up styles of A, and whether a paragraph of either file is in a numbered list."""
 
     def __init__(self, a: WordFile, b: WordFile) -> None:
         self._file = a
@@ -88,12 +83,7 @@ class WordFileStyles:
         return identifier
 
     def is_numbered(self, paragraph: Element | None, *, other: bool = False) -> bool:
-        """Whether Word numbers a paragraph, or gives it a bullet.
-
-        Args:
-            paragraph: of A, or of B if `other`.
-            other: look in the styles of B.
-        """
+        """Whether Word numbers a paragraph, or gives it a bullet."""
         if paragraph is None:
             return False
         properties = paragraph.find(qn("w:pPr"))
@@ -125,12 +115,6 @@ def write_changes(
     marker: Marker,
 ) -> None:
     """Write the changes of merged text into the file of A.
-
-    Args:
-        text: of the documents of both files.
-        found: its paragraphs.
-        sources: the files of A and of B.
-        marker: makes the marks of changes.
 
     Raises:
         NotKept: a change is at a place where it cannot be written.

@@ -64,12 +64,7 @@ class Marker:
         return made
 
     def marked(self, stretch: Stretch, properties: Element | None = None) -> list[Element]:
-        """Make the runs of a stretch, in `w:ins` or `w:del` if it changed.
-
-        Args:
-            stretch: of a paragraph.
-            properties: a `w:rPr` for the runs.
-        """
+        """Make the runs of a stretch with `w:rPr` properties, in `w:ins` or `w:del` if it changed."""
         made = list(runs(stretch.text, stretch.operation, properties))
         return made if stretch.operation is Operation.KEPT else [self.around(stretch, *made)]
 
@@ -183,13 +178,7 @@ def drop_changes(properties: Element) -> None:
 
 
 def runs(text: str, operation: Operation, properties: Element | None = None) -> Iterator[Element]:
-    """Make the run of a text: line breaks and tabs become elements of their own.
-
-    Args:
-        text: of one paragraph.
-        operation: a deletion keeps its text in `w:delText`.
-        properties: a `w:rPr` to copy.
-    """
+    """Make the run of a text: line breaks and tabs become elements of their own."""
     if not text:
         return
     run = OxmlElement("w:r")

@@ -157,12 +157,7 @@ def flag_sentence(flag: Flag) -> str:
 
 
 def paragraphs(text: TrackedText, notes: Sequence[Remark] = ()) -> tuple[TrackedParagraph, ...]:
-    """Cut merged text after every end of a paragraph, and at the ends of the text that a remark is about.
-
-    Args:
-        text: to cut.
-        notes: remarks on it.
-    """
+    """Cut merged text after every end of a paragraph, and at the ends of the text that a remark is about."""
     cutter = _Cutter(text, notes)
     return tuple(cutter.paragraphs())
 

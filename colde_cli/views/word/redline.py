@@ -22,7 +22,7 @@ from colde_cli.errors import DocumentError
 from colde_cli.similarity.outside import NOTHING_OUTSIDE, OutsideComparison
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, Operation
 from colde_cli.similarity.tracked_changes import Block, Flow, tracked_text
-from colde_cli.views.outside import TITLE, outside_rows, row_line
+from colde_cli.views.changes import TITLE, outside_rows, row_line
 from colde_cli.views.word.kept_file import write_changes
 from colde_cli.views.word.markup import AUTHOR, Element, Marker, child, resolve
 from colde_cli.views.word.paragraphs import paragraphs, remarks
@@ -48,11 +48,7 @@ _DEEPEST = 9
 
 @dataclass(frozen=True, slots=True)
 class WordRedline:
-    """A Word file with tracked changes.
-
-    Attributes:
-        warnings: sentences for the user.
-    """
+    """A Word file with tracked changes, and warnings for the user."""
 
     content: bytes
     warnings: tuple[str, ...] = ()
@@ -187,14 +183,7 @@ def _packed(file: WordFile) -> bytes:
 def new_file(
     text: TrackedText, found: Sequence[TrackedParagraph], marker: Marker, titles: tuple[str, str]
 ) -> WordFile:
-    """Make a Word file of merged text.
-
-    Args:
-        text: the merged text.
-        found: its paragraphs.
-        marker: makes the marks of changes.
-        titles: of A and of B; a first paragraph with these words has the style of a title.
-    """
+    """Make a Word file of merged text; a first paragraph with the words of a title looks like one."""
     document = docx.Document()
     _prepare_styles(document)
     _remove_old_styles(document)

@@ -71,11 +71,7 @@ class BlockSource:
 
 @dataclass(frozen=True, slots=True)
 class WordSource:
-    """A Word file, its tracked changes accepted, and the source of each block of its document.
-
-    Attributes:
-        in_word: whether the document is that of the file.
-    """
+    """A Word file, its tracked changes accepted, and the source of each block of its document."""
 
     file: WordFile
     sources: tuple[BlockSource, ...]
@@ -94,9 +90,6 @@ class WordSource:
 
 def word_source(document: Document) -> WordSource:
     """Open the Word file of a document.
-
-    Args:
-        document: as read from a file; nothing may have been left out.
 
     Raises:
         NotKept: the file is no longer there or no Word file, or its text is not that of the document.
@@ -121,11 +114,7 @@ def _opened(path: str) -> tuple[bytes, WordFile]:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A paragraph, table or note, with its text as colde reads it.
-
-    Attributes:
-        notes: texts of the notes that it refers to.
-    """
+    """A paragraph, table or note, with its text as colde reads it."""
 
     text: str
     source: BlockSource

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from colde_cli.documents.passages import whole_pages
 from colde_cli.scoring.config import PART_NAMES
@@ -13,10 +13,9 @@ from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.pairs import Extent, PassagePair, State, extents
 from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.triage import weight
+from colde_cli.views.changes import Piece, holds, pieces, uncompared
 from colde_cli.views.escaping import short
-from colde_cli.views.outside import uncompared
-from colde_cli.views.redline import Piece, holds, pieces
-from colde_cli.views.summary import one_text, verdict_sentence
+from colde_cli.views.sentences import one_text, verdict_sentence
 from colde_cli.views.wording import (
     STATE_WORDS,
     apart_from,
@@ -57,188 +56,87 @@ _CHUNK_EXCERPT = 220
 """Maximum number of characters shown of a chunk."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageHead:
-    """A document at the top of the page.
+def summary(comparison: Comparison) -> dict[str, Any]:
+    """The first screen without the changes, all of it text but the gauge and the bars.
 
-    Attributes:
-        letter: A or B.
-        label: the title; the file's name if both titles are the same.
-        facts: file name, pages, sections, words.
-        warnings: what could not be read.
+    `tone` is the colour of the verdict, `gauge` the score and the threshold in percent, `closest` None for versions of
+    one text, `apart` the end of a sentence: " apart from case".
     """
-
-    letter: str
-    title: str
-    label: str
-    facts: str
-    warnings: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class WordBar:
-    """The words of a document by state.
-
-    Attributes:
-        letter: A or B.
-        parts: letter and name of a state, width and start in percent.
-    """
-
-    letter: str
-    parts: Sequence[tuple[str, str, float, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class SectionRow:
-    """A changed section: its state in words, and sections of A and of B as (index, heading)."""
-
-    state: str
-    a: Sequence[tuple[int, str]]
-    b: Sequence[tuple[int, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Near:
-    """A section or chunk that is close to one of the other document.
-
-    Attributes:
-        index: of the section or chunk in its document.
-        section: index of its section.
-        name: the heading.
-        pages: "" for a section, and without pages.
-        excerpt: its first words; "" for a section.
-    """
-
-    index: int
-    section: int
-    name: str
-    pages: str = ""
-    excerpt: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Nearest:
-    """Where two different texts are closest: pairs of A and B with their score, the best first."""
-
-    sections: Sequence[tuple[str, Near, Near]]
-    chunks: Sequence[tuple[str, Near, Near]]
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The first screen, all of it text but the gauge.
-
-    Attributes:
-        one_text: both are versions of one text, so that their relation is no question.
-        verdict: in a sentence.
-        tone: "yes", "no" or "open": the colour of the verdict.
-        because: sentences that give reasons for the verdict.
-        gauge: score and threshold in percent; the threshold may be None.
-        parts: name, share and score of each part of the score.
-        bars: of A and of B.
-        lead: how much is the same, in a sentence.
-        counts: letter, name and number of pairs of each state.
-        kept_sections: unchanged sections, in a sentence.
-        sections: changed sections.
-        ignored: what was ignored; "" for nothing.
-        uncompared: what the formats do not let compare, in sentences.
-        apart: the same at the end of a sentence: " apart from case".
-        closest: None for versions of one text, of which the changes are told.
-        partners: whether any passage has a partner in the other document.
-    """
-
-    one_text: bool
-    verdict: str
-    tone: str
-    because: str
-    score: str
-    gauge: tuple[float, float | None]
-    parts: Sequence[tuple[str, str, str]]
-    bars: Sequence[WordBar]
-    lead: str
-    counts: Sequence[tuple[str, str, int]]
-    kept_sections: str
-    sections: Sequence[SectionRow]
-    model: str
-    ignored: str
-    uncompared: Sequence[str]
-    apart: str
-    closest: Nearest | None
-    partners: bool
-
-
-def summary(comparison: Comparison) -> Summary:
-    """Summarise the comparison for the first screen, without the flagged changes."""
-    changes = comparison.section_changes
-    both, counts, model = extents(comparison.passages), comparison.summary, comparison.model
-    return Summary(
-        one_text(comparison),
-        verdict_sentence(comparison),
-        "yes" if one_text(comparison) else _TONES[comparison.related],
-        "" if one_text(comparison) else f"{_because(comparison)} {reasons(comparison)}".strip(),
-        f"{comparison.score:.3f}",
-        (
-            _on_gauge(comparison.score),
-            None if comparison.threshold is None else _on_gauge(comparison.threshold),
-        ),
-        [(PART_NAMES[part.name], f"{part.weight:.0%}", f"{part.score:.2f}") for part in comparison.parts],
-        [_bar("A", both[0]), _bar("B", both[1])],
-        verdict_sentence(comparison) if comparison.same_content else shared_words(comparison, both),
-        [(STATE_LETTERS[state], STATE_WORDS[state], counts[state]) for state in State],
-        _kept(comparison, changes),
-        [_row(comparison, change) for change in changes if section_state(change)],
-        " · ".join((model.name, model.precision, model.device)),
-        ignored_line(comparison),
-        uncompared(comparison.outside, comparison.a.document, comparison.b.document),
-        apart_from(comparison.ignore),
-        None if one_text(comparison) else _closest(comparison),
-        any(pair.a and pair.b for pair in comparison.passages),
-    )
-
-
-def _closest(comparison: Comparison) -> Nearest:
-    return Nearest(
-        [
-            (f"{score:.2f}", _near_section(comparison.a, i), _near_section(comparison.b, j))
-            for score, i, j in comparison.closest_sections(_MAX_SECTIONS)
+    sections, one = comparison.section_changes, one_text(comparison)
+    a, b = comparison.a.document, comparison.b.document
+    both, counts = extents(comparison.passages), comparison.summary
+    model, threshold = comparison.model, comparison.threshold
+    return {
+        "one_text": one,
+        "verdict": verdict_sentence(comparison),
+        "tone": "yes" if one else _TONES[comparison.related],
+        "because": "" if one else f"{_because(comparison)} {reasons(comparison)}".strip(),
+        "score": f"{comparison.score:.3f}",
+        "gauge": (_on_gauge(comparison.score), None if threshold is None else _on_gauge(threshold)),
+        "parts": [
+            (PART_NAMES[part.name], f"{part.weight:.0%}", f"{part.score:.2f}") for part in comparison.parts
         ],
-        [
-            (f"{score:.2f}", _near_chunk(comparison.a, i), _near_chunk(comparison.b, j))
-            for score, i, j in comparison.closest_chunks(_MAX_CHUNKS)
+        "bars": [
+            {"letter": letter, "parts": _bar(extent)} for letter, extent in zip("AB", both, strict=True)
         ],
-    )
+        "lead": verdict_sentence(comparison) if comparison.same_content else shared_words(comparison, both),
+        "counts": [(STATE_LETTERS[state], STATE_WORDS[state], counts[state]) for state in State],
+        "kept_sections": _kept(comparison, sections),
+        "sections": [
+            {"state": section_state(change), "a": _named(a, change.a), "b": _named(b, change.b)}
+            for change in sections
+            if section_state(change)
+        ],
+        "model": f"{model.name} · {model.precision} · {model.device}",
+        "ignored": ignored_line(comparison),
+        "uncompared": uncompared(comparison.outside, a, b),
+        "apart": apart_from(comparison.ignore),
+        "closest": None if one else _closest(comparison),
+        "partners": any(pair.a and pair.b for pair in comparison.passages),
+    }
 
 
-def _near_section(encoding: Encoding, index: int) -> Near:
-    return Near(index, index, short(heading(encoding.document.sections[index]), 70))
+def _closest(comparison: Comparison) -> dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]]:
+    """Where two different texts are closest: sections and chunks of A and B with their score, the best first."""
+    a, b = comparison.a, comparison.b
+    sections = comparison.closest_sections(_MAX_SECTIONS)
+    chunks = comparison.closest_chunks(_MAX_CHUNKS)
+    return {
+        "sections": [(f"{score:.2f}", _near(a, i), _near(b, j)) for score, i, j in sections],
+        "chunks": [(f"{score:.2f}", _near_chunk(a, i), _near_chunk(b, j)) for score, i, j in chunks],
+    }
 
 
-def _near_chunk(encoding: Encoding, index: int) -> Near:
+def _near(encoding: Encoding, index: int) -> dict[str, Any]:
+    name = short(heading(encoding.document.sections[index]), 70)
+    return {"index": index, "section": index, "name": name, "pages": "", "excerpt": ""}
+
+
+def _near_chunk(encoding: Encoding, index: int) -> dict[str, Any]:
     chunk = encoding.chunks[index]
-    name = short(heading(encoding.document.sections[chunk.section]), 70)
     words = short(excerpt(encoding.document, chunk), _CHUNK_EXCERPT)
-    return Near(index, chunk.section, name, page_range(chunk.pages), words)
+    pages = page_range(chunk.pages)
+    return {**_near(encoding, chunk.section), "index": index, "pages": pages, "excerpt": words}
 
 
-def heads(comparison: Comparison) -> list[PageHead]:
-    """The heads of both documents."""
-    documents = (comparison.a.document, comparison.b.document)
+def heads(comparison: Comparison) -> list[dict[str, Any]]:
+    """Both documents at the top of the page; `label` is the title, or the file's name if both titles are the same."""
+    encodings = (comparison.a, comparison.b)
     titles = [
-        short(document.title, 160) or f"Document {side}"
-        for side, document in zip("AB", documents, strict=True)
+        short(encoding.document.title, 160) or f"Document {side}"
+        for side, encoding in zip("AB", encodings, strict=True)
     ]
-    files = [short(name, 160) for name in names_apart([document.path for document in documents])]
+    files = [short(name, 160) for name in names_apart([encoding.document.path for encoding in encodings])]
     labels = files if titles[0] == titles[1] and all(files) and files[0] != files[1] else titles
-    sides = zip("AB", (comparison.a, comparison.b), titles, labels, files, strict=True)
     return [
-        PageHead(
-            side,
-            title,
-            label,
-            " · ".join(document_facts(encoding, file)),
-            _warnings(encoding.document.report),
-        )
-        for side, encoding, title, label, file in sides
+        {
+            "letter": letter,
+            "title": title,
+            "label": label,
+            "facts": " · ".join(document_facts(encoding, file)),
+            "warnings": _warnings(encoding.document.report),
+        }
+        for letter, encoding, title, label, file in zip("AB", encodings, titles, labels, files, strict=True)
     ]
 
 
@@ -269,14 +167,15 @@ def _because(comparison: Comparison) -> str:
     return f"{'; '.join(facts)}."
 
 
-def _bar(letter: str, extent: Extent) -> WordBar:
+def _bar(extent: Extent) -> list[tuple[str, str, float, float]]:
+    """The words of a document by state: letter and name of each, width and start in percent."""
     parts, start = [], 0.0
     for state in State:
         width = 100 * extent.by_state[state] / max(1, extent.words)
         if width:
             parts.append((STATE_LETTERS[state], STATE_WORDS[state], round(width, 2), round(start, 2)))
         start += width
-    return WordBar(letter, parts)
+    return parts
 
 
 def _kept(comparison: Comparison, changes: Sequence[SectionChange]) -> str:
@@ -291,29 +190,13 @@ def _kept(comparison: Comparison, changes: Sequence[SectionChange]) -> str:
     return f"{words}, {same or 'none'} of them word for word{apart}."
 
 
-def _row(comparison: Comparison, change: SectionChange) -> SectionRow:
-    a, b = comparison.a.document, comparison.b.document
-    return SectionRow(section_state(change), _named(a, change.a), _named(b, change.b))
-
-
 def _named(document: Document, indices: Sequence[int]) -> list[tuple[int, str]]:
     return [(index, short(heading(document.sections[index]), 70)) for index in indices]
 
 
 @dataclass(frozen=True, slots=True)
 class ListedChange:
-    """A row of the list.
-
-    Attributes:
-        number: of the pair; its permalink is #pN.
-        weight: of the pair.
-        letter: of its state.
-        kinds: of its flags.
-        flags: kind, words of A, words of B.
-        section: heading in A, or in B if the pair is only there.
-        pages: in A and in B.
-        excerpt: the edit of the first flag, else the first edit, else the beginning of the passage.
-    """
+    """A row of the list: `number` is that of the pair, `letter` that of its state; flags have words of A and B."""
 
     number: int
     weight: float

@@ -12,7 +12,7 @@ from colde_cli.documents.document import BLANK_LINES
 from colde_cli.documents.outside import OutsideText, UnreadPart, digest_of
 from colde_cli.similarity.outside import MOST_LISTED
 from colde_cli.similarity.plain_data import pages_data
-from colde_cli.views.outside import TITLE, counted
+from colde_cli.views.changes import TITLE, counted
 from colde_cli.views.wording import page_range, plain
 
 if TYPE_CHECKING:
@@ -42,9 +42,6 @@ def document_markdown(document: Document) -> str:
 
     A changed sentence is a changed line. What stands outside the text comes last, as a comment with a line for each.
     Reading the Markdown again gives the same text apart from white space.
-
-    Args:
-        document: to show.
     """
     blocks = [block for section in document.sections for block in _blocks(document, section)]
     beside = list(_beside(document))

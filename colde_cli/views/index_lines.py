@@ -3,76 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from colde_cli.views.escaping import visible
-from colde_cli.views.json import text
 from colde_cli.views.wording import plural
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.finding import Skipped
     from colde_cli.corpus.index_update import IndexUpdate
     from colde_cli.corpus.index_writer import IndexCheck, IndexStatus
 
 _CHANGES = ("added", "changed", "renamed", "removed")
-
-
-def index_json(
-    folder: str,
-    *,
-    update: IndexUpdate | None = None,
-    status: IndexStatus | None = None,
-    check: IndexCheck | None = None,
-    freed: int | None = None,
-) -> str:
-    """What was done to the index `folder`, or found in it, as text of schema colde.index/1."""
-    return text(
-        {
-            "schema": "colde.index/1",
-            "index": folder,
-            "update": None if update is None else _update_data(update),
-            "status": None if status is None else _status_data(status),
-            "verify": None if check is None else {"records": check.records, "problems": list(check.problems)},
-            "compact": None if freed is None else {"freed": freed},
-        }
-    )
-
-
-def _update_data(update: IndexUpdate) -> dict[str, Any]:
-    return {
-        "documents": update.documents,
-        **{name: getattr(update, name) for name in _CHANGES},
-        "encoded": update.encoded,
-        "failed": _skipped_data(update.failed),
-        "unlisted": _skipped_data(update.unlisted),
-        "seconds": {stage: round(seconds, 3) for stage, seconds in update.seconds.items()},
-    }
-
-
-def _status_data(status: IndexStatus) -> dict[str, Any]:
-    found = status.staleness
-    return {
-        "documents": status.documents,
-        "words": status.words,
-        "chunks": status.chunks,
-        "bad": _skipped_data(status.bad),
-        "roots": [{"path": root.path, "glob": root.glob} for root in status.roots],
-        "model": None if status.model is None else {"name": status.model, "precision": status.precision},
-        "learned_from": status.learned_from,
-        "size": status.size,
-        "bytes_per_document": status.bytes_per_document,
-        "unused": status.unused,
-        "earlier_readers": status.earlier_readers,
-        "stale": found.stale,
-        "new": found.new,
-        "changed": found.changed,
-        "gone": found.gone,
-        "trouble": found.trouble,
-    }
-
-
-def _skipped_data(skipped: tuple[Skipped, ...]) -> list[dict[str, str]]:
-    return [{"path": item.path, "reason": item.reason} for item in skipped]
 
 
 def update_text(update: IndexUpdate) -> str:

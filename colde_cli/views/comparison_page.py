@@ -1,0 +1,277 @@
+"""The pages of a comparison and of a verification; see `views.page`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from colde_cli.documents.outside import KINDS, kinds_of
+from colde_cli.similarity.outside import MOST_LISTED
+from colde_cli.similarity.pairs import extents
+from colde_cli.views.blocks import (
+    Alone,
+    Block,
+    ChangeBlock,
+    ClosestBlock,
+    ComparedDocument,
+    Counts,
+    Matches,
+    Matrix,
+    NoteBlock,
+    Only,
+    Page,
+    Score,
+    SectionsBlock,
+    Title,
+)
+from colde_cli.views.changes import TITLE, TYPESETTING, not_listed, outside_rows, plural_of, uncompared
+from colde_cli.views.sentences import one_text, told_outside, verdict_sentence
+from colde_cli.views.wording import (
+    VERDICTS,
+    apart_from,
+    closer_than,
+    ignored_line,
+    left_out,
+    model_line,
+    names_apart,
+    no_threshold,
+    percent,
+    plain,
+    plural,
+    reasons,
+    score_parts,
+    shared_words,
+)
+
+if TYPE_CHECKING:
+    from colde_cli.documents.document import Document
+    from colde_cli.similarity.comparison import Comparison
+    from colde_cli.similarity.outside import OutsideComparison
+    from colde_cli.similarity.triage import WeightedChange
+    from colde_cli.similarity.typesetting import TypesettingPlace
+    from colde_cli.similarity.verification import Verification
+
+_CLOSEST_CHUNKS, _CLOSEST_SECTIONS = 4, 10
+"""Maximum number of pairs that are shown of two different texts: in the terminal, and in Markdown."""
+
+
+def comparison_page(
+    comparison: Comparison,
+    level: str = "all",
+    top: int = 10,
+    *,
+    verbose: bool = False,
+    attention: bool = False,
+) -> Page:
+    """A comparison of two documents.
+
+    Args:
+        comparison: to show.
+        level: "document" ends after the verdict; "section" adds the scores of sections, "passage" the changes; "all" is
+            the changes, and the scores of sections of two different texts.
+        top: passages or chunks of each kind to list.
+        verbose: show the score of two versions too, and its parts in figures.
+        attention: show the attention of chunks.
+    """
+    a, b = comparison.a.document, comparison.b.document
+    model = comparison.model
+    return Page(
+        "",
+        verdict_sentence(comparison),
+        list(_blocks(comparison, level, top, attention)),
+        sides=list(_sides(a, b)),
+        score=_score(comparison, verbose) if verbose or not one_text(comparison) else None,
+        model=f"{model.name} · {model.precision} · {model.device}",
+        ignored=ignored_line(comparison),
+        cautions=uncompared(comparison.outside, a, b),
+        colophon=" · ".join([model_line(comparison), *_parts(comparison, verbose)]),
+    )
+
+
+def _sides(a: Document, b: Document) -> Iterator[ComparedDocument]:
+    files = names_apart([a.path, b.path])
+    for letter, document, file in zip("AB", (a, b), files, strict=True):
+        report, words = document.report, len(document.text.split())
+        size = (report.pages, len(document.sections), words)
+        yield ComparedDocument(
+            letter, document.title, document.path, file, left_out(document), report.warnings, *size
+        )
+
+
+def _score(comparison: Comparison, verbose: bool) -> Score:
+    likely = []
+    if comparison.probability is not None:
+        likely.append(f"probability of a relation {percent(comparison.probability)}")
+    if comparison.field is not None:
+        likely.append(closer_than(comparison.percentile, comparison.field))
+    return Score(
+        VERDICTS[comparison.related],
+        comparison.related,
+        comparison.score,
+        likely,
+        comparison.threshold,
+        no_threshold(comparison),
+        reasons(comparison),
+        "".join(_parts(comparison, verbose)),
+    )
+
+
+def _parts(comparison: Comparison, verbose: bool) -> list[str]:
+    return [f"score from {score_parts(comparison.parts)}"] if verbose and len(comparison.parts) > 1 else []
+
+
+def _blocks(comparison: Comparison, level: str, top: int, attention: bool) -> Iterator[Block]:
+    changes, one = level in ("passage", "all"), one_text(comparison)
+    if not comparison.same_content and comparison.alignment:
+        note = NoteBlock(shared_words(comparison, extents(comparison.passages)))
+        yield note if changes else Only("terminal", note)
+    if changes:
+        yield from _passages(comparison, top, whole=one or level == "passage")
+        yield from typesetting(comparison.typesetting if one else (), top)
+        yield from outside(comparison.outside if level == "passage" else told_outside(comparison), top)
+    if level == "section" or (level == "all" and not one):
+        yield Matrix(comparison, whole=level != "all")
+    if level == "chunk":
+        yield Matches(comparison, top, attention)
+
+
+def _passages(comparison: Comparison, top: int, *, whole: bool) -> Iterator[Block]:
+    """The changes; of two different texts the terminal leaves out what only one has, unless `whole` is asked for."""
+    pairs, one, same = comparison.passages, one_text(comparison), comparison.same_content
+    counts = Counts(comparison.summary, sum(bool(pair.flags) for pair in pairs))
+    yield counts if not same and extents(pairs)[0].kept else Only("markdown", counts)
+    if not whole:
+        yield Only("terminal", NoteBlock("--level passage lists what is only in A and only in B.", "dim"))
+        yield Only("terminal", ClosestBlock(comparison, "chunks", min(top, _CLOSEST_CHUNKS)))
+    listed = by_part(comparison)
+    names = ("Flagged changes", "Other changes")
+    if not one:  # they have no changes, only similar passages
+        names = ("Similar passages with flagged differences", "Similar passages")
+    for name, group in zip(names, (listed.flagged, listed.others), strict=True):
+        if group:
+            yield Title(name, min(top, len(group)), len(group))
+            yield from _changes(comparison, group[:top])
+    shown = whole and not same
+    for letter, only in (("A", listed.only_a), ("B", listed.only_b)):
+        if only:
+            alone = Alone(letter, _changes(comparison, only[:top]), len(only))
+            yield alone if shown else Only("markdown", alone)
+    sections = SectionsBlock(comparison)
+    if shown:
+        yield sections if one else Only("terminal", sections)
+    elif one:
+        yield Only("markdown", sections)
+    if not one:
+        yield Only("markdown", ClosestBlock(comparison, "sections", _CLOSEST_SECTIONS))
+
+
+def _changes(comparison: Comparison, changes: Iterable[WeightedChange]) -> list[ChangeBlock]:
+    a, b = comparison.a.document, comparison.b.document
+    return [ChangeBlock(a, b, comparison.passages[change.pairs[0]], len(change.pairs)) for change in changes]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedChanges:
+    """The changes by the part of a page that lists them, the weightiest first."""
+
+    flagged: Sequence[WeightedChange]
+    others: Sequence[WeightedChange]
+    only_a: Sequence[WeightedChange]
+    only_b: Sequence[WeightedChange]
+
+
+def by_part(comparison: Comparison) -> ListedChanges:
+    """Divide the changes among the parts of a page."""
+    parts: dict[str, list[WeightedChange]] = {name: [] for name in ("flagged", "others", "only_a", "only_b")}
+    for change in comparison.changes:
+        pair = comparison.passages[change.pairs[0]]
+        both = "others" if pair.a and pair.b else pair.state.value
+        parts["flagged" if pair.flags else both].append(change)
+    return ListedChanges(**parts)
+
+
+def typesetting(places: Sequence[TypesettingPlace], top: int) -> Iterator[Block]:
+    """The places where only blanks, hyphens, quotation marks and the like differ."""
+    if places:
+        yield Title(TYPESETTING, min(top, len(places)), len(places))
+        yield from places[:top]
+
+
+def outside(found: OutsideComparison, top: int) -> Iterator[Block]:
+    """What differs outside the text."""
+    if found.changes:
+        shown = min(top, MOST_LISTED)
+        yield Title(TITLE, min(shown, found.changes), found.changes)
+        yield from outside_rows(found, shown)
+        if rest := not_listed(found, shown):
+            yield NoteBlock(rest, "dim")
+
+
+# A verification
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedReceipt:
+    """A receipt that was checked from the bytes: the name of its file, and where it does not hold, in sentences."""
+
+    name: str
+    faults: tuple[str, ...]
+
+    def __str__(self) -> str:
+        holds = f"does not hold. {' '.join(self.faults)}" if self.faults else "holds."
+        return f"The receipt {self.name} {holds}"
+
+
+def verification_page(verification: Verification, receipt: CheckedReceipt | None = None) -> Page:
+    """What changed besides what is allowed, with the answer of a receipt that was checked."""
+    a, b = verification.a, verification.b
+    rules = [f"{rule.text} ({plural(rule.changes, 'change')})" for rule in verification.allowed]
+    blocks: list[Block] = []
+    for title, pairs in (("Changes", verification.passages), ("Headings", verification.headings)):
+        blocks += [Title(title, len(pairs), len(pairs), counted=True)] if pairs else []
+        blocks += [ChangeBlock(a, b, pair) for pair in pairs]
+    blocks += typesetting(verification.typesetting, MOST_LISTED)
+    blocks += outside(verification.outside, MOST_LISTED)
+    blocks.append(NoteBlock(_compared(verification), "dim"))
+    blocks += [NoteBlock(sentence, "yellow") for sentence in uncompared(verification.outside, a, b)]
+    return Page(
+        "",
+        verification_sentence(verification),
+        blocks,
+        "bold green" if verification.verified else "bold red",
+        preface=[(str(receipt), "bold red" if receipt.faults else "bold green")] if receipt else (),
+        facts=[
+            " → ".join(names_apart([a.path, b.path])),
+            *([f"Allowed: {' · '.join(map(plain, rules))}"] if rules else []),
+        ],
+    )
+
+
+def verification_sentence(verification: Verification) -> str:
+    """The answer in a sentence."""
+    but = " but what is allowed" if any(rule.changes for rule in verification.allowed) else ""
+    if verification.verified:
+        return f"Verified: nothing changed{but}{apart_from(verification.ignore)}."
+    count = len(verification.passages) + len(verification.headings) + len(verification.typesetting)
+    count += verification.outside.changes
+    if not count:
+        return "Not verified: nothing that was compared changed, but not all could be compared."
+    return f"Not verified: {plural(count, 'change')} {'is' if count == 1 else 'are'} not allowed."
+
+
+def _compared(verification: Verification) -> str:
+    """What was compared of A and of B: `Compared: 3,150 words with 3,160; 2 headers with 2; 5 pictures with 5.`."""
+    a, b = verification.a, verification.b
+    words = [len(document.text.split()) for document in (a, b)]
+    skipped = {one.kind for one in verification.outside.uncompared} | kinds_of(verification.ignore.kinds)
+    skipped |= kinds_of(rule.text for rule in verification.allowed)
+    counts = [Counter(item.kind for item in side.beside) for side in (a, b)]
+    facts = [f"{words[0]:,} words with {words[1]:,}"]
+    facts += [
+        f"{plural_of(kind, counts[0][kind])} with {counts[1][kind]:,}"
+        for kind in KINDS.values()
+        if kind not in skipped and (counts[0][kind] or counts[1][kind])
+    ]
+    return f"Compared: {'; '.join(facts)}."

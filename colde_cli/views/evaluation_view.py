@@ -1,0 +1,453 @@
+"""An evaluation: its words and numbers in every view, its tables for the terminal, and the values of its HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil, floor
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from colde_cli.evaluation.metrics import Histogram
+from colde_cli.evaluation.result import FIGURES, Evaluation, Figure, PairedTest, SetResult, SystemResult
+from colde_cli.views.console import rendered
+from colde_cli.views.html_page import base_style, templates
+from colde_cli.views.wording import plain, plural
+
+_PAIR_FIGURES = ("auc_random", "auc_hard", "average_precision", "f1", "precision", "recall", "accuracy")
+_OTHER_FIGURES = ("share", "recall_at_10", "mrr", "ndcg_at_10", "ece", "ece_by_chance", "brier")
+LEVEL = "95 %"
+_OVERVIEW = ("auc", "f1")
+_GROUPS = {
+    "pairs": "Telling related pairs from unrelated ones",
+    "verdict": "Verdicts at the threshold",
+    "retrieval": "Finding a document's partners",
+    "calibration": "Calibration",
+}
+SERIES = 8
+"""Number of colours in the style sheet; further systems repeat them with dashes."""
+Cell = tuple[str, str, str]
+"""A cell of the HTML page: its text, the interval below, and its look: "best", "none" for a dash, or of a verdict."""
+
+
+def evaluation_table(evaluation: Evaluation, *, to_file: bool = False) -> str:
+    """An evaluation as text, in colours if standard output is a terminal that shows them."""
+    return rendered(Group(*_parts(evaluation)), to_file=to_file)
+
+
+def _parts(evaluation: Evaluation) -> Iterator[RenderableType]:
+    for item in evaluation.blocks():
+        yield from _data_set(item)
+    if evaluation.macro is not None:
+        yield Text("AUC by data set", style="bold")
+        yield _overview(evaluation)
+        yield Text()
+    yield Text(method(evaluation), style="dim")
+
+
+def _overview(evaluation: Evaluation) -> Table:
+    """AUC of all systems on all data sets."""
+    table = _plain_table()
+    table.add_column("", overflow="fold", min_width=8)
+    for item in evaluation.blocks():
+        table.add_column(plain(item.name), justify="right", overflow="fold", min_width=5)
+    for place, system in enumerate(evaluation.systems):
+        cells = [
+            _cell(item.results[place], "auc", system.name in item.best("auc")) for item in evaluation.blocks()
+        ]
+        table.add_row(Text(plain(system.name)), *cells)
+    return table
+
+
+def _data_set(item: SetResult) -> Iterator[RenderableType]:
+    yield Text(plain(item.name), style="bold")
+    yield Text(set_facts(item), style="dim")
+    yield Padding(_figures(item, _PAIR_FIGURES, lead="auc"), (1, 0, 0, 0))
+    rest = [name for name in _OTHER_FIGURES if any(name in result.figures for result in item.results)]
+    thresholds = any(result.threshold is not None for result in item.results)
+    if rest or thresholds:
+        yield Padding(_figures(item, rest, thresholds=thresholds), (1, 0, 0, 0))
+    if item.tests:
+        yield Padding(_tests(item), (1, 0, 0, 0))
+    for name, attacked in item.robustness.items():
+        for title, header, rows in attacked.tables:
+            yield Padding(Text(plain(f"{name}: {title}")), (1, 0, 0, 0))
+            yield _texts(header, rows)
+    for note in notes(item):
+        yield Text(f"· {plain(note)}", style="dim")
+    yield Text()
+
+
+def _figures(
+    item: SetResult, names: Sequence[str], *, lead: str | None = None, thresholds: bool = False
+) -> Table:
+    """Systems down, figures across; `lead` is shown with its interval."""
+    table = _plain_table()
+    table.add_column("", overflow="fold", min_width=8)
+    shown = [*([lead] if lead else []), *names]
+    for name in shown:
+        table.add_column(FIGURES[name].title, justify="right", no_wrap=True)
+        if name == lead:
+            table.add_column(LEVEL, no_wrap=True)
+    if thresholds:
+        table.add_column("threshold", no_wrap=True)
+    best = {name: item.best(name) for name in shown}
+    for result in item.results:
+        cells: list[Text] = [Text(plain(result.system))]
+        for name in shown:
+            cells.append(_cell(result, name, result.system in best[name]))
+            if name == lead:
+                cells.append(Text(ends(result.figures[name]), style="dim"))
+        cells += [Text(threshold_origin(result), style="dim")] if thresholds else []
+        table.add_row(*cells)
+    return table
+
+
+def _cell(result: SystemResult, name: str, best: bool) -> Text:
+    if name not in result.figures:
+        return Text("–", style="dim")
+    return Text(number(result.figures[name].value), style="bold green" if best else "")
+
+
+def _tests(item: SetResult) -> Table:
+    table = _plain_table()
+    table.add_column(f"against {plain(item.tests[0].against)}", overflow="fold", min_width=8)
+    table.add_column("", no_wrap=True)
+    table.add_column("difference", justify="right", no_wrap=True)
+    table.add_column(LEVEL, no_wrap=True)
+    table.add_column("p, Holm", justify="right", no_wrap=True)
+    table.add_column("")
+    for test in item.tests:
+        found = verdict(test)
+        table.add_row(
+            Text(plain(test.system)),
+            FIGURES[test.figure].title,
+            signed(test.difference.value),
+            Text(signed_ends(test.difference), style="dim"),
+            chance(test.p_holm),
+            Text(found, style={"better": "green", "worse": "red"}.get(found, "dim")),
+        )
+    return table
+
+
+def _texts(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table whose first column is words and whose others are numbers."""
+    table = _plain_table()
+    for place, title in enumerate(header):
+        table.add_column(title, justify="right" if place else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(plain(cell)) for cell in row))
+    return table
+
+
+def _plain_table() -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+
+
+def number(value: float) -> str:
+    """Three decimals: `0.873`."""
+    return f"{value:.3f}"
+
+
+def signed(value: float) -> str:
+    """Three decimals with a minus sign, not a hyphen: `−0.012`."""
+    return f"{value:+.3f}".replace("-", "−")
+
+
+def ends(figure: Figure) -> str:
+    """The interval: `0.84–0.90`; "" without one."""
+    if figure.low is None or figure.high is None:
+        return ""
+    return f"{figure.low:.2f}–{figure.high:.2f}"
+
+
+def signed_ends(figure: Figure) -> str:
+    """The interval of a difference: `−0.02 to +0.01`; "" without one."""
+    if figure.low is None or figure.high is None:
+        return ""
+    return f"{figure.low:+.3f} to {figure.high:+.3f}".replace("-", "−")
+
+
+def chance(p: float | None) -> str:
+    """A p value: `0.031`, `<0.001`; `n/a` without one."""
+    if p is None:
+        return "n/a"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def set_facts(item: SetResult) -> str:
+    """The numbers of pairs, documents and queries, on one line."""
+    facts = [f"{plural(item.pairs, 'pair')}, {item.positives:,} related", plural(item.documents, "document")]
+    facts += [f"{count:,} {relation} negatives" for relation, count in item.relations.items() if relation]
+    facts.append(f"{plural(item.validation_pairs, 'validation pair')}")
+    if item.queries is not None:
+        partners = {"links": "link", "labels": "class"}.get(item.relevance or "", "link")
+        facts.append(f"{plural(item.queries, 'document')} with partners by {partners}")
+    return " · ".join(facts)
+
+
+def threshold_origin(item: SystemResult) -> str:
+    """The threshold and its source: `0.533 (validation)`; `none`."""
+    if item.threshold is None:
+        return "none"
+    return f"{item.threshold:.3f} ({item.threshold_from})".replace("-", "−")
+
+
+def notes(item: SetResult) -> list[str]:
+    """All notes on a data set; those on a system begin with its name."""
+    of_systems = [(result.system, note) for result in item.results for note in result.notes]
+    of_systems += [(name, note) for name, result in item.robustness.items() for note in result.notes]
+    return [*item.notes, *(f"{name}: {note}" for name, note in of_systems)]
+
+
+def verdict(test: PairedTest) -> str:
+    """The result of a test at the 5 % level, after correction."""
+    if test.p_holm is None:
+        return "not tested"
+    if test.p_holm >= 0.05:
+        return "no clear difference"
+    return "better" if test.difference.value > 0 else "worse"
+
+
+def _measured_pairs(evaluation: Evaluation) -> str:
+    """Which pairs were measured, in a sentence."""
+    splits = {item.split for item in evaluation.sets}
+    if splits == {None}:
+        return "All pairs were measured; none names a split."
+    others = "; where no pair names a split, all pairs" if None in splits else ""
+    return f"Split: {evaluation.split}{others}."
+
+
+def method(evaluation: Evaluation) -> str:
+    """A paragraph on how intervals and tests were computed."""
+    first = evaluation.systems[0].name
+    intervals = (
+        f"Intervals are {LEVEL}, from {evaluation.draws:,} draws of a bootstrap that reweights documents, because "
+        "a document occurs in many pairs."
+        if evaluation.draws
+        else "No intervals were computed."
+    )
+    return (
+        f"{_measured_pairs(evaluation)} {intervals} Every system is tested against {first}: AUC with paired draws, "
+        "accuracy with McNemar's exact test; p values are corrected for the number of systems (Holm). ECE uses up to "
+        f"15 bins of equal mass. Seed {evaluation.seed}."
+    )
+
+
+# The HTML page
+
+
+def evaluation_html(evaluation: Evaluation, **_: object) -> str:
+    """An evaluation as one HTML page."""
+    # Most readers come for the average.
+    blocks = [*([evaluation.macro] if evaluation.macro else []), *evaluation.sets]
+    measured = {name for item in blocks for result in item.results for name in result.figures}
+    overviews = [_of_all_sets(evaluation, name) for name in _OVERVIEW if evaluation.macro]
+    return (
+        templates()
+        .get_template("evaluation.html")
+        .render(
+            style=base_style("evaluation.css"),
+            names=", ".join(item.name for item in evaluation.systems),
+            method=method(evaluation),
+            overviews=[one for one in overviews if one],
+            blocks=list(map(_block, blocks)),
+            meanings=[kind for name, kind in FIGURES.items() if name in measured],
+        )
+    )
+
+
+def _of_all_sets(evaluation: Evaluation, name: str) -> dict[str, Any] | None:
+    """One figure of all systems on all data sets; None if a set lacks it."""
+    blocks = evaluation.blocks()
+    if any(name not in result.figures for item in blocks for result in item.results):
+        return None
+    rows = [
+        (system.name, [_html_cell(item.results[place], name, item) for item in blocks])
+        for place, system in enumerate(evaluation.systems)
+    ]
+    return _html_table(f"{FIGURES[name].title} by data set", [(item.name, "") for item in blocks], rows)
+
+
+def _html_table(
+    title: str,
+    heads: Sequence[tuple[str, str]],
+    rows: Sequence[tuple[str, Sequence[Cell]]],
+    first: str = "System",
+) -> dict[str, Any]:
+    """A table for the template; a head has its meaning, or "text" for a column of words."""
+    return {"title": title, "first": first, "heads": heads, "rows": rows}
+
+
+def _html_cell(result: SystemResult, name: str, item: SetResult) -> Cell:
+    figure = result.figures.get(name)
+    if figure is None:
+        return "", "", "none"
+    return number(figure.value), ends(figure), "best" if result.system in item.best(name) else ""
+
+
+def _block(item: SetResult) -> dict[str, Any]:
+    drawn = [(series_class(place), result) for place, result in enumerate(item.results) if result.curves]
+    robustness = [
+        _html_table(
+            f"{name}: {title}",
+            [(column, "") for column in header[1:]],
+            [(row[0], [(cell, "", "") for cell in row[1:]]) for row in rows],
+            header[0],
+        )
+        for name, attacked in item.robustness.items()
+        for title, header, rows in attacked.tables
+    ]
+    tables = [_group_table(item, group, title) for group, title in _GROUPS.items()]
+    return {
+        "name": item.name,
+        "facts": set_facts(item),
+        "intervals": interval_plot(item),
+        "tables": [table for table in (*tables, _tests_table(item)) if table],
+        "drawn": [(result.system, series) for series, result in drawn],
+        "plots": list(_plots(item.name, drawn)),
+        "histograms": [
+            (
+                result.system,
+                _histogram(f"Scores of {result.system} on {item.name}", result.curves.histogram, result),
+            )
+            for _, result in drawn
+            if result.curves
+        ],
+        "robustness": robustness,
+        "notes": notes(item),
+    }
+
+
+def _group_table(item: SetResult, group: str, title: str) -> dict[str, Any] | None:
+    """A table of a group of figures; None if none of them was measured."""
+    kinds = {name: kind for name, kind in FIGURES.items() if kind.group == group}
+    names = [name for name in kinds if any(name in result.figures for result in item.results)]
+    if not names:
+        return None
+    further: list[tuple[str, Sequence[str]]] = []
+    if group == "verdict" and any(result.threshold is not None for result in item.results):
+        further.append(("Threshold", list(map(threshold_origin, item.results))))
+    if group == "calibration" and any(result.calibration_from for result in item.results):
+        further.append(("Calibrated by", [result.calibration_from or "none" for result in item.results]))
+    rows = [
+        (
+            result.system,
+            [
+                *(_html_cell(result, name, item) for name in names),
+                *((column[place], "", "") for _, column in further),
+            ],
+        )
+        for place, result in enumerate(item.results)
+    ]
+    heads = [(kinds[name].title, kinds[name].meaning) for name in names] + [(head, "") for head, _ in further]
+    return _html_table(title, heads, rows)
+
+
+def _tests_table(item: SetResult) -> dict[str, Any] | None:
+    if not item.tests:
+        return None
+    rows: list[tuple[str, Sequence[Cell]]] = []
+    for test in item.tests:
+        shown = test.difference
+        texts = (
+            FIGURES[test.figure].title,
+            signed(shown.value),
+            signed_ends(shown),
+            chance(test.p),
+            chance(test.p_holm),
+        )
+        rows.append((test.system, [*((text, "", "") for text in texts), (verdict(test), "", verdict(test))]))
+    heads = [(title, "") for title in ("Figure", "Difference", LEVEL, "p", "p, Holm")]
+    return _html_table(f"Against {item.tests[0].against}", [*heads, ("Verdict", "text")], rows)
+
+
+def _plots(field: str, drawn: Sequence[tuple[str, SystemResult]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The curves of all systems, the first in front, over the unit square."""
+    curves = [(result.system, series, result.curves) for series, result in drawn if result.curves]
+    if not curves:
+        return
+    yield (
+        "ROC",
+        {
+            "title": f"ROC curves on {field}",
+            "x": "false alarms",
+            "y": "hits",
+            "series": [(name, series, found.roc) for name, series, found in curves],
+            "diagonal": True,
+            "dots": False,
+        },
+    )
+    yield (
+        "Precision and recall",
+        {
+            "title": f"Precision by recall on {field}",
+            "x": "recall",
+            "y": "precision",
+            "series": [(name, series, found.precision_recall) for name, series, found in curves],
+            "diagonal": False,
+            "dots": False,
+        },
+    )
+    bins = [
+        (name, series, [(item.probability, item.share) for item in found.reliability])
+        for name, series, found in curves
+        if found.reliability
+    ]
+    if bins:
+        title = f"Reliability on {field}: share of related pairs by predicted probability"
+        axes = {"x": "probability", "y": "share related"}
+        yield "Reliability", {"title": title, **axes, "series": bins, "diagonal": True, "dots": True}
+
+
+def _histogram(title: str, histogram: Histogram, result: SystemResult) -> dict[str, Any]:
+    """Scores of related and unrelated pairs, each scaled to its own number of pairs, and the threshold."""
+    low, high = histogram.edges[0], histogram.edges[-1]
+    across = [(edge - low) / (high - low) for edge in histogram.edges]
+    counts = {"unrelated": histogram.unrelated, "related": histogram.related}
+    shares = {kind: [count / max(1, sum(found)) for count in found] for kind, found in counts.items()}
+    top = max(map(max, shares.values())) or 1.0
+    threshold = result.threshold
+    return {
+        "title": f"{title}, related and unrelated pairs",
+        "columns": [(0, f"{low:.2f}"), (0.5, f"{(low + high) / 2:.2f}"), (1, f"{high:.2f}")],
+        "rows": [(0, "0"), (1, f"{top:.0%}")],
+        "bars": [
+            (kind, left, right, share / top)
+            for kind, found in shares.items()
+            for left, right, share in zip(across[:-1], across[1:], found, strict=True)
+            if share
+        ],
+        "threshold": (threshold - low) / (high - low)
+        if threshold is not None and low <= threshold <= high
+        else None,
+    }
+
+
+def interval_plot(item: SetResult) -> dict[str, Any]:
+    """AUC of every system with its interval, over a range whose four steps are whole hundredths."""
+    figures = [result.figures["auc"] for result in item.results]
+    all_ends = [end for one in figures for end in (one.value, one.low, one.high) if end is not None]
+    first = floor(min(all_ends) * 100)
+    low, step = first / 100, max(1, ceil((max(all_ends) * 100 - first) / 4)) / 100
+    rows = [
+        (
+            result.system,
+            series_class(place),
+            (one.value - low) / (4 * step),
+            None
+            if one.low is None or one.high is None
+            else [(end - low) / (4 * step) for end in (one.low, one.high)],
+        )
+        for place, (result, one) in enumerate(zip(item.results, figures, strict=True))
+    ]
+    ticks = [(number / 4, f"{low + number * step:.2f}") for number in range(5)]
+    return {"title": f"AUC of every system on {item.name}", "ticks": ticks, "rows": rows}
+
+
+def series_class(number: int) -> str:
+    """Class of a system's colour, and of dashes once the colours repeat."""
+    return f"s{number % SERIES}" + (" dashed" if number >= SERIES else "")

@@ -1,0 +1,290 @@
+"""A comparison in sentences of plain text: its verdict, its changes, and what was not compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from colde_cli.similarity.contracts import Genre, common_genre
+from colde_cli.similarity.mentions import FlagKind
+from colde_cli.similarity.outside import NOTHING_OUTSIDE
+from colde_cli.similarity.pairs import State, extents
+from colde_cli.similarity.section_changes import SectionState
+from colde_cli.views.changes import (
+    TITLE,
+    difference,
+    same_sentence,
+    uncompared,
+)
+from colde_cli.views.wording import (
+    STATE_WORDS,
+    excerpt,
+    first_capital,
+    first_of,
+    flag_words,
+    heading,
+    ignored_line,
+    left_out,
+    names_apart,
+    page_range,
+    percent,
+    place,
+    places,
+    plural,
+    replaced,
+    section_state,
+    shared_words,
+    shorten,
+)
+
+if TYPE_CHECKING:
+    from colde_cli.documents.document import Document
+    from colde_cli.encoder.encoding import Encoding
+    from colde_cli.similarity.comparison import Comparison
+    from colde_cli.similarity.digest import ComparisonDigest
+    from colde_cli.similarity.outside import OutsideComparison
+    from colde_cli.similarity.pairs import PassagePair
+    from colde_cli.similarity.triage import WeightedChange
+
+_HEADING, _WORDS, _FILE, _CHUNK = 40, 60, 30, 120
+"""Maximum number of characters shown."""
+_MAX_FLAGS = 2
+"""Maximum number of flags of one kind that are named."""
+_SECTIONS = 12
+_WARNINGS = 4
+"""Maximum number of warnings of each document that are quoted."""
+_SENTENCE = 300
+_TOUCHED = {
+    FlagKind.AMOUNT: "amounts",
+    FlagKind.PARTY: "parties",
+    FlagKind.OBLIGATION: "duties",
+    FlagKind.NEGATION: "negations",
+    FlagKind.EXCEPTION: "exceptions",
+    FlagKind.SCOPE: "scope",
+    FlagKind.COMPARISON: "limits",
+    FlagKind.PERCENTAGE: "percentages",
+    FlagKind.DATE: "dates",
+    FlagKind.UNIT: "units",
+    FlagKind.NUMBER: "numbers",
+    FlagKind.REFERENCE: "references",
+    FlagKind.TERM: "terms",
+    FlagKind.NAME: "names",
+}
+"""What a flag touches; a clause that came or went is counted by itself."""
+_MAX_TOUCHED = 3
+_PLURALS = {Genre.POLICY: "policies"}
+_STATES = {State.EDITED: "edited", State.MOVED: "moved", State.ONLY_B: "added", State.ONLY_A: "dropped"}
+
+
+def told_changes(comparison: Comparison) -> tuple[WeightedChange, ...]:
+    """The changes worth telling, the weightiest first.
+
+    Two different texts have passages of their own throughout: of these only the passages that have a partner are told.
+    """
+    if one_text(comparison):
+        return comparison.changes
+    return tuple(change for change in comparison.changes if _has_partner(comparison, change))
+
+
+def _has_partner(comparison: Comparison, change: WeightedChange) -> bool:
+    pair = comparison.passages[change.pairs[0]]
+    return bool(pair.a and pair.b)
+
+
+def closest_sections(comparison: Comparison, limit: int) -> list[str]:
+    """Where two texts are closest: `0.68: A 3 Measuring equipment – B 2 Instruments`, the best first."""
+    a, b = comparison.a.document.sections, comparison.b.document.sections
+    return [
+        f"{score:.2f}: A {shorten(heading(a[i]), _HEADING)} – B {shorten(heading(b[j]), _HEADING)}"
+        for score, i, j in comparison.closest_sections(limit)
+    ]
+
+
+def closest_chunks(comparison: Comparison, limit: int) -> list[str]:
+    """The closest chunks as `closest_sections`, each with its pages and its first words."""
+    return [
+        f"{score:.2f}: A {_chunk_words(comparison.a, i)} – B {_chunk_words(comparison.b, j)}"
+        for score, i, j in comparison.closest_chunks(limit)
+    ]
+
+
+def _chunk_words(encoding: Encoding, index: int) -> str:
+    chunk = encoding.chunks[index]
+    name = shorten(heading(encoding.document.sections[chunk.section]), _HEADING)
+    where = " · ".join(part for part in (page_range(chunk.pages), name) if part)
+    return f"{where}: {shorten(excerpt(encoding.document, chunk), _CHUNK)}"
+
+
+def verdict(comparison: Comparison) -> str:
+    """What two documents are, how far they are related if that is open, and how much they share, in sentences."""
+    sentences = [verdict_sentence(comparison)]
+    if not one_text(comparison):
+        likely = comparison.probability
+        probability = "" if likely is None else f", probability {percent(likely)}"
+        sentences.append(f"Score {comparison.score:.2f}{probability}.")
+    if not comparison.same_content:
+        sentences.append(shared_words(comparison, extents(comparison.passages)))
+    return " ".join(sentences)
+
+
+def both_documents(comparison: Comparison, width: int = 300) -> list[str]:
+    """Title, file and size of A and of B, a line each; titles are shortened to keep the `width`."""
+    lines = []
+    documents = (comparison.a.document, comparison.b.document)
+    files = names_apart([document.path for document in documents])
+    for side, document, file in zip("AB", documents, files, strict=True):
+        pages, sections = document.report.pages, len(document.sections)
+        facts = [shorten(file, _FILE)] if document.path else []
+        facts += [plural(pages, "page") if pages else plural(sections, "section")]
+        end = f" ({', '.join([*facts, plural(len(document.text.split()), 'word')])})"
+        lines.append(f"{side}: {shorten(document.title, width - 3 - len(end))}{end}")
+    return lines
+
+
+def counted_passages(counts: Mapping[str, int]) -> str:
+    """The number of passages in each state: `Passages: 42 same, 23 edited, 1 moved, 5 only in A, 6 only in B`."""
+    return f"Passages: {', '.join(f'{count:,} {STATE_WORDS[state]}' for state, count in counts.items())}."
+
+
+def changed_sections(comparison: Comparison) -> list[str]:
+    """The first sections that became something else: `4.3 Software dropped`."""
+    changes = [change for change in comparison.section_changes if section_state(change)][:_SECTIONS]
+    a, b = comparison.a.document.sections, comparison.b.document.sections
+    names = (heading(a[change.a[0]] if change.a else b[change.b[0]]) for change in changes)
+    return [
+        f"{shorten(name, 70)} {section_state(change)}" for name, change in zip(names, changes, strict=True)
+    ]
+
+
+def reservations(comparison: Comparison) -> list[str]:
+    """What was left out, ignored or not read well, in sentences."""
+    sentences = []
+    for side, document in (("A", comparison.a.document), ("B", comparison.b.document)):
+        if missing := left_out(document):
+            sentences.append(f"Left out of {side}: {missing}.")
+        warnings = document.report.warnings[:_WARNINGS]
+        sentences += [f"{side}: {shorten(sentence, _SENTENCE)}" for sentence in warnings]
+    sentences += uncompared(comparison.outside, comparison.a.document, comparison.b.document)
+    if ignored := ignored_line(comparison):
+        sentences.append(f"Ignored: {ignored}.")
+    return sentences
+
+
+def change_line(comparison: Comparison, change: WeightedChange) -> str:
+    """A change with its old and new words, and its place: `Amount EUR 58 → EUR 63 (A p. 3 → B p. 3 · 3.1 Unit)`."""
+    pair = comparison.passages[change.pairs[0]]
+    passages = len(change.pairs)
+    where = change_place(comparison.a.document, comparison.b.document, pair, passages)
+    throughout = f", in {passages} passages" if passages > 1 else ""
+    return f"{first_capital(changed_words(pair))}{throughout} ({where})"
+
+
+def weightiest_change(digest: ComparisonDigest | None) -> tuple[str, str]:
+    """The words of the weightiest change of a comparison, and its place; a remark where no passage differs."""
+    if digest is None or digest.same:
+        return "", ""
+    if digest.same_content:
+        return f"{TITLE}, {difference(digest.outside)}.", ""
+    if digest.top is None:
+        return "Only headings or typesetting differ.", ""
+    throughout = f", in {digest.throughout} passages" if digest.throughout > 1 else ""
+    words = f"{first_capital(changed_words(digest.top))}{throughout}"
+    return words, change_place(digest.a, digest.b, digest.top, digest.throughout)
+
+
+def change_place(a: Document, b: Document, pair: PassagePair, passages: int = 1) -> str:
+    """Where a change is: pages and headings in A and in B, or in the one that has it."""
+    if pair.a and pair.b:
+        return first_of(passages) + places(a, b, pair, _HEADING)
+    side, document = ("A", a) if pair.a else ("B", b)
+    where = [part for part in place(document, pair.a or pair.b, _HEADING) if part]
+    return f"{side} {' · '.join(where)}"
+
+
+def changed_words(pair: PassagePair) -> str:
+    """The old and the new words of a change: those of its flags, else of its longest edit, else its first words."""
+    if not pair.a or not pair.b:
+        kind = "clause " if pair.flags else ""
+        state = "dropped" if pair.a else "added"
+        return f"{kind}{state}: {shorten(pair.a_text or pair.b_text, _WORDS)}"
+    if pair.flags:
+        return "; ".join(f"{kind} {change}" for kind, change in flag_words(pair.flags, _MAX_FLAGS))
+    if not pair.edits:
+        return f"moved: {shorten(pair.b_text, _WORDS)}"
+    edit = max(pair.edits, key=lambda edit: len(edit.a) + len(edit.b))
+    more = len(pair.edits) - 1
+    others = f", and {plural(more, 'more edit')}" if more else ""
+    old, new = pair.words_of(edit)
+    return f"{pair.state.value}: {replaced(old, new, _WORDS)}{others}"
+
+
+def one_text(comparison: Comparison) -> bool:
+    """Whether both documents are versions of one text: nobody then asks whether they are related."""
+    return comparison.same_content or comparison.versions
+
+
+def told_outside(comparison: Comparison) -> OutsideComparison:
+    """What differs outside two versions of one text; of two different texts that is nearly all, and tells nothing."""
+    return comparison.outside if one_text(comparison) else NOTHING_OUTSIDE
+
+
+def verdict_sentence(comparison: Comparison) -> str:
+    """Say what two documents are: `Two versions of one contract: 10 clauses edited, 1 added; 7 changes touch dates`."""
+    if comparison.same_content:
+        a, b = comparison.a.document, comparison.b.document
+        return same_sentence(a, b, comparison.outside, comparison.ignore)
+    kind = common_genre(comparison.a.document, comparison.b.document)
+    if not comparison.versions:
+        return _apart(comparison, kind)
+    changed = ", ".join(_counted(comparison, kind)) or _no_passage_differs(comparison)
+    touched = _touched(comparison)
+    outside = difference(comparison.outside)
+    beside = f" {TITLE}, {outside}." if outside else ""
+    return f"Two versions of one {kind.value}: {changed}{f'; {touched}' if touched else ''}.{beside}"
+
+
+def _no_passage_differs(comparison: Comparison) -> str:
+    """What differs in two texts with the same passages: the redline does not show typesetting."""
+    if any(change.state is not SectionState.MATCHED for change in comparison.section_changes):
+        return "no passage differs, but headings do"
+    if comparison.a.document.report.unread_values or comparison.b.document.report.unread_values:
+        return "no passage differs, but values of a form could not be read"
+    return "no passage differs, but typesetting does (blanks, hyphens, quotation marks, bullets)"
+
+
+def _apart(comparison: Comparison, kind: Genre) -> str:
+    names = _PLURALS.get(kind, f"{kind.value}s")
+    if comparison.related is None:
+        return f"Two different {names}."
+    if comparison.related and comparison.alignment is not None:
+        return f"Two {names} on related subjects."
+    return f"Two {'' if comparison.related else 'un'}related {names}."
+
+
+def _counted(comparison: Comparison, kind: Genre) -> list[str]:
+    noun = "clause" if kind in (Genre.CONTRACT, Genre.POLICY) else "passage"
+    return changed_passages(comparison.summary, noun)
+
+
+def changed_passages(summary: Mapping[State, int], noun: str = "passage") -> list[str]:
+    """The number of passages of each kind of change: `23 passages edited`, `1 moved`, `6 added`, `5 dropped`."""
+    counts = [(word, summary[state]) for state, word in _STATES.items() if summary[state]]
+    return [
+        f"{plural(count, noun) if not place else f'{count:,}'} {word}"
+        for place, (word, count) in enumerate(counts)
+    ]
+
+
+def _touched(comparison: Comparison) -> str:
+    """`7 changes touch amounts, dates or duties`; "" without flags."""
+    flagged = [{flag.kind for flag in pair.flags} & set(_TOUCHED) for pair in comparison.passages]
+    count = sum(map(bool, flagged))
+    if not count:
+        return ""
+    counts = Counter(kind for kinds in flagged for kind in kinds)
+    # In the order of the table where they tie: a set has another order in every process.
+    often = sorted((kind for kind in _TOUCHED if counts[kind]), key=lambda kind: -counts[kind])
+    names = [_TOUCHED[kind] for kind in often[:_MAX_TOUCHED]]
+    listed = " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+    return f"{plural(count, 'change')} {'touches' if count == 1 else 'touch'} {listed}"
