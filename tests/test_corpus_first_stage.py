@@ -1,218 +1,248 @@
-"""Ranking an index in two stages: the hits are those of the exact ranking, whatever became of the side file."""
+"""The first stage of a ranking: what it computes equals the plain way, and its side file is whole or none."""
 
 from __future__ import annotations
 
-import sqlite3
-import warnings
+import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up import SIZE, WEIGHTS, MadeUp, learned, made, statistics
 
 from colde_cli.corpus import side_file
-from colde_cli.corpus.finding import Filter
-from colde_cli.corpus.index_reader import Index
-from colde_cli.corpus.index_update import update_index
-from colde_cli.corpus.index_writer import verify_index
-from colde_cli.corpus.rank_corpus import Hit, Ranking, encode_query, rank_index
-from colde_cli.corpus.side_file import NAME, CandidateFile
-from colde_cli.encoder.encoder import Encoder
+from colde_cli.corpus.first_stage import (
+    HEAVIEST,
+    Measure,
+    Postings,
+    Segment,
+    ShortVectors,
+    ShortWords,
+    best,
+    candidates,
+    fused,
+)
+from colde_cli.corpus.side_file import CandidateFile, build
+from colde_cli.scoring.config import ScoreWeights
+from colde_cli.scoring.lexicon import BUCKETS, Terms, overlap
+from colde_cli.scoring.profile import Field
+from colde_cli.scoring.score import part_score
 
-THINGS = "pump well tower tax house council river bridge school train engine garden".split()
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two stages from the sixth document on."""
-    monkeypatch.setattr(side_file, "EXACT", 5)
-    monkeypatch.setattr(side_file, "SCORED", 15)
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    folder = tmp_path / "corpus"
-    folder.mkdir()
-    for number, thing in enumerate(THINGS * 3):
-        other = THINGS[(number * 5 + 1) % len(THINGS)]
-        text = f"The {thing} of place {number} is old. Near the {thing} there is a {other}. It was paid in {number}."
-        (folder / f"{number:02}-{thing}.txt").write_text(text)
-    return folder
+FIELD = Field(learned(), statistics())
+WITHIN = Measure(FIELD, WEIGHTS)
+MANY = [made(seed) for seed in range(100)]
+NOTHING = Terms(np.zeros(0, np.int32), np.zeros(0, np.float32))
 
 
-@pytest.fixture
-def index(corpus: Path, encoder: Encoder) -> Path:
-    folder = corpus.parent / "papers.colde"
-    update_index(folder, [corpus], encoder)
-    return folder
+def wordy(seed: int, words: int) -> Terms:
+    """A text of so many words."""
+    generator = np.random.default_rng(seed)
+    buckets = np.sort(generator.choice(2 * BUCKETS, words, replace=False)).astype(np.int32)
+    weights = generator.random(words) + 0.01
+    return Terms(buckets, (weights / np.linalg.norm(weights)).astype(np.float32))
 
 
-def ranked(index: Path, query: Path, encoder: Encoder, **options: object) -> Ranking:
-    encoding = encode_query(query, encoder)
-    with Index.open(index) as opened, warnings.catch_warnings():
-        warnings.simplefilter("error")
-        return rank_index(encoding, opened, encoder, **options)  # type: ignore[arg-type]
+def blocks(documents: Sequence[MadeUp], size: int = 7) -> list[list[tuple[int, MadeUp]]]:
+    """The documents with even numbers as their ids."""
+    numbered = [(2 * number, document) for number, document in enumerate(documents)]
+    return [numbered[start : start + size] for start in range(0, len(numbered), size)]
 
 
-def exact(index: Path, query: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> tuple[Hit, ...]:
-    with monkeypatch.context() as patch:
-        patch.setattr(side_file, "EXACT", 1000)
-        return ranked(index, query, encoder).results
+def segment(documents: Sequence[MadeUp], field: Field | None = FIELD) -> Segment:
+    return Measure(field, WEIGHTS).segment([2 * number for number in range(len(documents))], documents)
 
 
-def test_the_hits_are_those_of_the_exact_ranking(
-    index: Path, corpus: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+@given(st.integers(0, 10_000), st.integers(1, 5000), st.integers(1, 8))
+def test_products_are_those_of_the_matrix(seed: int, rows: int, size: int) -> None:
+    generator = np.random.default_rng(seed)
+    vectors = generator.normal(size=(rows, size)).astype(np.float32)
+    query = generator.normal(size=size).astype(np.float32)
+    short = ShortVectors.of(vectors)
+    rounding = np.abs(vectors).max(axis=1) / 127 / 2 * np.abs(query).sum()
+    assert (np.abs(short.products(query) - vectors @ query) <= rounding + 1e-4).all()
+    plain = (short.values.astype(np.float32) * short.scales[:, None]) @ query
+    assert short.products(query) == pytest.approx(plain, rel=1e-4, abs=1e-4)
+
+
+def test_a_vector_of_zeros_resembles_nothing() -> None:
+    assert ShortVectors.of(np.zeros((2, 3), np.float32)).products(np.ones(3, np.float32)).tolist() == [0, 0]
+
+
+@given(st.lists(st.integers(0, 300), min_size=1, max_size=8), st.integers(0, 300))
+def test_sums_of_inverted_lists_are_dense_sums(lengths: list[int], own: int) -> None:
+    documents = [wordy(seed, length) for seed, length in enumerate(lengths)]
+    query, words = wordy(99, own), ShortWords.of(documents)
+    short = np.zeros((len(documents), 2 * BUCKETS), np.float32)
+    rows = np.repeat(np.arange(len(documents)), words.lengths)
+    short[rows, words.buckets] = words.weights * words.scales[rows]
+    dense = short[:, query.buckets] @ query.weights
+    assert Postings.of(words).sums(query) == pytest.approx(dense, abs=1e-5)
+
+
+def test_few_words_are_kept_whole_and_of_many_the_heaviest() -> None:
+    few, many = wordy(1, HEAVIEST), wordy(2, 5 * HEAVIEST)
+    words = ShortWords.of([few, many])
+    assert words.lengths.tolist() == [HEAVIEST, HEAVIEST]
+    assert words.buckets[:HEAVIEST].tolist() == few.buckets.tolist()
+    kept = np.isin(many.buckets, words.buckets[HEAVIEST:])
+    assert many.weights[kept].min() >= many.weights[~kept].max()
+    assert Postings.of(words).sums(few)[0] == pytest.approx(overlap(few, few), abs=0.01)
+
+
+def test_a_bound_on_entries_drops_the_lightest_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    heavy, light = np.array([5], np.int32), np.array([9], np.int32)
+    one = np.ones(1, np.float32)
+    postings = Postings.of(ShortWords.of([Terms(heavy, one), Terms(light, one)]))
+    query = Terms(np.array([5, 9], np.int32), np.array([0.8, 0.6], np.float32))
+    assert postings.sums(query) == pytest.approx([0.8, 0.6])
+    monkeypatch.setattr("colde_cli.corpus.first_stage.MAX_POSTINGS", 1)
+    assert postings.sums(query) == pytest.approx([0.8, 0.0])
+
+
+@pytest.mark.parametrize("field", [None, FIELD], ids=["model", "field"])
+def test_both_measures_are_parts_of_the_score(field: Field | None) -> None:
+    query, documents = made(500), MANY[:30]
+    measure = Measure(field, WEIGHTS)
+    first = measure.query(query)
+    adapted = query if field is None else field.adapt(query)
+    others = documents if field is None else [field.adapt(item) for item in documents]
+    means = [part_score("mean", adapted, item, ScoreWeights()) for item in others]
+    assert measure.vectors(documents) @ first.vector == pytest.approx(means, abs=1e-5)
+    words = [overlap(adapted.terms, item.terms) for item in others if adapted.terms and item.terms]
+    found = [overlap(first.words, item) for item in measure.words(documents)]
+    assert found == pytest.approx(words, abs=1e-5)
+    assert segment(documents, field).postings.sums(first.words) == pytest.approx(words, abs=0.01)
+
+
+def test_documents_without_words_are_found_by_vectors() -> None:
+    documents = [replace(item, terms=None, opening=None) for item in MANY]
+    query = WITHIN.query(documents[3])
+    assert 6 in candidates(query, [segment(documents)], 5)
+
+
+@given(st.integers(0, 30), st.integers(1, 120))
+def test_candidates_are_the_best_by_the_fused_score(seed: int, most: int) -> None:
+    query, whole = WITHIN.query(made(seed)), segment(MANY)
+    scores = fused(whole.vectors.products(query.vector), whole.postings.sums(query.words), query)
+    ordered = np.argsort(-scores, kind="stable")[:most]
+    assert candidates(query, [whole], most).tolist() == sorted(2 * ordered)
+
+
+@given(st.integers(0, 30), st.integers(1, 99), st.integers(1, 40))
+def test_side_file_and_tail_find_what_a_new_one_finds(seed: int, cut: int, most: int) -> None:
+    query = WITHIN.query(made(seed))
+    tail = WITHIN.segment([2 * number for number in range(cut, 100)], MANY[cut:])
+    parts = [segment(MANY[:cut]), tail]
+    assert candidates(query, parts, most).tolist() == candidates(query, [segment(MANY)], most).tolist()
+
+
+def test_only_allowed_documents_are_chosen() -> None:
+    query, whole = WITHIN.query(made(1)), segment(MANY)
+    allowed = np.array([4, 8, 9, 196], np.int64)  # 9 is no document.
+    assert candidates(query, [whole], 2, allowed).tolist() in ([4, 8], [4, 196], [8, 196])
+    assert candidates(query, [whole], 9, allowed).tolist() == [4, 8, 196]
+    assert candidates(query, [whole], 9, np.zeros(0, np.int64)).tolist() == []
+
+
+def test_of_equal_scores_the_first_are_best() -> None:
+    assert best(np.array([1.0, 3.0, 1.0, 1.0]), 3).tolist() == [1, 0, 2]
+    assert best(np.array([1.0, 2.0]), 3).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("field", [None, FIELD], ids=["model", "field"])
+def test_a_side_file_holds_what_was_put_in(
+    tmp_path: Path, field: Field | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert (index / NAME).is_file()
-    for name in ("00-pump.txt", "15-tax.txt"):
-        ranking = ranked(index, corpus / name, encoder, top=5)
-        assert ranking.results == exact(index, corpus / name, encoder, monkeypatch)[:5]
-        assert ranking.searched == 35
-
-
-def test_new_documents_are_found_before_the_side_file_is_made_again(
-    index: Path, corpus: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = (index / NAME).read_bytes()
-    text = (corpus / "00-pump.txt").read_text()
-    (corpus / "new.txt").write_text(text + " And a new one.")
-    update_index(index, [], encoder)
-    assert (index / NAME).read_bytes() == before
-    ranking = ranked(index, corpus / "00-pump.txt", encoder, top=5)
-    assert Path(ranking.results[0].path).name == "new.txt"
-    monkeypatch.setattr(side_file, "_TAIL", 0)
-    update_index(index, [], encoder)
-    assert (index / NAME).read_bytes() != before
-    again = ranked(index, corpus / "00-pump.txt", encoder, top=5)
-    assert again.results == ranking.results
-
-
-def test_documents_that_are_gone_are_not_found(index: Path, corpus: Path, encoder: Encoder) -> None:
-    query = corpus / "00-pump.txt"
-    first = ranked(index, query, encoder).results[0]
-    Path(first.path).unlink()
-    before = (index / NAME).read_bytes()
-    update_index(index, [], encoder)
-    assert (index / NAME).read_bytes() == before
-    ranking = ranked(index, query, encoder)
-    assert first.path not in {hit.path for hit in ranking.results}
-    assert ranking.searched == 34
-    for path in sorted(corpus.iterdir())[10:30]:
-        path.unlink()
-    update_index(index, [], encoder, drop_missing=True)
-    assert (index / NAME).read_bytes() != before
-
-
-def test_a_filter_chooses_before_the_candidates_do(index: Path, corpus: Path, encoder: Encoder) -> None:
-    ranking = ranked(index, corpus / "00-pump.txt", encoder, chosen=Filter(glob="*-t*.txt"), top=50)
-    names = {Path(hit.path).name for hit in ranking.results}
-    assert names == {path.name for path in corpus.glob("*-t*.txt")}
-    assert ranking.searched == len(names)
-
-
-@pytest.mark.parametrize("damage", ["missing", "damaged", "cut", "of another index"])
-def test_without_a_sound_side_file_every_document_is_scored(
-    index: Path, corpus: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch, damage: str
-) -> None:
-    side = index / NAME
-    whole = side.read_bytes()
-    if damage == "missing":
-        side.unlink()
-    elif damage == "of another index":
-        other = corpus.parent / "other.colde"
-        update_index(other, [corpus], encoder)
-        side.write_bytes((other / NAME).read_bytes())
+    monkeypatch.setattr(side_file, "_SORTED", 50)
+    path = tmp_path / "candidates.bin"
+    build(path, "mine", blocks(MANY), Measure(field, WEIGHTS))
+    opened, made_at_once = CandidateFile.open(path, "mine"), segment(MANY, field)
+    assert opened is not None
+    assert opened.segment.ids.tolist() == made_at_once.ids.tolist()
+    for name in ("values", "scales"):
+        assert np.array_equal(getattr(opened.segment.vectors, name), getattr(made_at_once.vectors, name))
+    for name in Postings.__slots__:
+        assert np.array_equal(getattr(opened.segment.postings, name), getattr(made_at_once.postings, name))
+    if field is None:
+        assert opened.profile is None
     else:
-        side.write_bytes(whole[:-9] if damage == "cut" else whole[:-9] + bytes([whole[-9] ^ 4]) + whole[-8:])
-    query = corpus / "00-pump.txt"
-    encoding = encode_query(query, encoder)
-    with (
-        Index.open(index) as opened,
-        pytest.warns(UserWarning, match=r"every document is scored; make it again"),
-    ):
-        results = rank_index(encoding, opened, encoder).results
-    assert results == exact(index, query, encoder, monkeypatch)
-    update_index(index, [], encoder)
-    assert side.read_bytes() == whole
-    assert ranked(index, query, encoder).results == results
+        assert opened.profile is not None
+        assert opened.profile.frequencies.tolist() == field.profile.frequencies.tolist()
+        assert opened.profile.info == field.profile.info
+    assert list(tmp_path.iterdir()) == [path]
 
 
-def test_numbers_that_are_out_of_range_are_damage(
-    index: Path, corpus: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+def test_the_same_documents_give_the_same_bytes(tmp_path: Path) -> None:
+    build(tmp_path / "a", "mine", blocks(MANY, 7), WITHIN)
+    build(tmp_path / "b", "mine", blocks(MANY, 33), WITHIN)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("side") / "candidates.bin"
+    build(path, "mine", blocks(MANY), WITHIN)
+    return path.read_bytes()
+
+
+def test_a_side_file_of_another_index_is_none(tmp_path: Path, whole: bytes) -> None:
+    path = tmp_path / "side"
+    assert CandidateFile.open(path, "mine") is None
+    path.write_bytes(whole)
+    assert CandidateFile.open(path, "yours") is None
+    assert CandidateFile.open(path, "mine") is not None
+
+
+@given(data=st.data())
+def test_a_damaged_side_file_is_none(
+    tmp_path_factory: pytest.TempPathFactory, whole: bytes, data: st.DataObject
 ) -> None:
-    """As in a file too large to be checked when it is opened."""
-    monkeypatch.setattr("colde_cli.corpus.side_file._CHECKED", 0)
-    side = index / NAME
-    opened = side_file.CandidateFile.open(side, "")
-    assert opened is None
-    with Index.open(index) as reading:
-        file = side_file.CandidateFile.open(side, reading.lineage)
-    assert file is not None
-    start = int(file.header["arrays"]["documents"]["start"])
-    length = 4 * len(file.segment.postings.documents)
-    del file
-    whole = side.read_bytes()
-    for number in (-7, 10**6):
-        wrong = number.to_bytes(4, "little", signed=True) * (length // 4)
-        side.write_bytes(whole[:start] + wrong + whole[start + length :])
-        encoding = encode_query(corpus / "00-pump.txt", encoder)
-        with Index.open(index) as reading, pytest.warns(UserWarning, match="is damaged"):
-            results = rank_index(encoding, reading, encoder).results
-        assert results == exact(index, corpus / "00-pump.txt", encoder, monkeypatch)
+    path = tmp_path_factory.mktemp("damaged") / "side"
+    header_end = 16 + int.from_bytes(whole[8:12], "little")
+    arrays = json.loads(whole[16:header_end])["arrays"].values()
+    entry = data.draw(st.sampled_from([entry for entry in arrays if 0 not in entry["shape"]]))
+    place = data.draw(st.one_of(st.integers(0, header_end - 1), st.just(int(entry["start"]))))
+    path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+    assert CandidateFile.open(path, "mine") is None
+    path.write_bytes(whole[:place])
+    assert CandidateFile.open(path, "mine") is None
 
 
-def test_a_small_index_has_no_side_file(
-    corpus: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+def test_a_file_too_large_to_check_is_checked_on_demand(
+    tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = corpus.parent / "small.colde"
-    update_index(folder, [corpus], encoder)
-    assert (folder / NAME).exists()
-    monkeypatch.setattr(side_file, "EXACT", 1000)
-    update_index(folder, [], encoder)
-    assert not (folder / NAME).exists()
+    monkeypatch.setattr(side_file, "_CHECKED", 1000)
+    path = tmp_path / "side"
+    path.write_bytes(whole)
+    opened = CandidateFile.open(path, "mine")
+    assert opened is not None
+    assert opened.is_whole()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    opened = CandidateFile.open(path, "mine")
+    assert opened is not None
+    assert not opened.is_whole()
 
 
-def test_an_index_is_made_although_its_side_file_cannot_be_written(corpus: Path, encoder: Encoder) -> None:
-    folder = corpus.parent / "papers.colde"
-    update_index(folder, [next(corpus.iterdir())], encoder)
-    (folder / NAME).mkdir()
-    with pytest.warns(UserWarning, match="cannot be written"):
-        assert update_index(folder, [corpus], encoder).documents == 36
-    assert not list(folder.glob(".colde-*"))
+def test_a_failed_build_leaves_the_file_before(tmp_path: Path, whole: bytes) -> None:
+    path = tmp_path / "side"
+    path.write_bytes(whole)
+
+    def failing() -> list[tuple[int, MadeUp]]:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        build(path, "mine", (failing() for _ in range(1)), WITHIN)
+    assert path.read_bytes() == whole
+    assert list(tmp_path.iterdir()) == [path]
 
 
-def flipped(path: Path, place: int) -> None:
-    content = bytearray(path.read_bytes())
-    content[place] ^= 1
-    path.write_bytes(content)
+def test_vectors_have_the_size_of_the_model() -> None:
+    assert segment(MANY).vectors.values.shape == (100, SIZE)
 
 
-def test_a_sound_side_file_passes_the_check(index: Path, corpus: Path, encoder: Encoder) -> None:
-    assert verify_index(index).problems == ()
-    (corpus / "00-pump.txt").unlink()
-    (corpus / "new.txt").write_text("A new document on trees.")
-    update_index(index, [], encoder)  # the side file stays: one document is gone, and one is newer
-    assert verify_index(index).problems == ()
-
-
-@pytest.mark.parametrize("part", ["header", "ids", "starts", "values", "weights"])
-def test_the_check_finds_a_flipped_byte_in_the_side_file(
-    index: Path, encoder: Encoder, part: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("colde_cli.corpus.side_file._CHECKED", 0)  # as of a large file
-    with Index.open(index) as opened:
-        file = CandidateFile.open(index / NAME, opened.lineage)
-    assert file is not None
-    flipped(index / NAME, 20 if part == "header" else file.header["arrays"][part]["start"] + 3)
-    (problem,) = verify_index(index).problems
-    assert f"{NAME} is damaged" in problem
-    assert f"delete it, and make it again with: colde index {index}" in problem
-    (index / NAME).unlink()
-    assert "is missing" in verify_index(index).problems[0]
-    update_index(index, [], encoder)
-    assert verify_index(index).problems == ()
-
-
-def test_the_check_finds_a_side_file_of_other_documents(index: Path) -> None:
-    with sqlite3.connect(index / "index.sqlite") as connection:
-        connection.execute("UPDATE documents SET number = 0 WHERE number = 36")
-    connection.close()
-    assert "does not list the documents" in verify_index(index).problems[0]
+def test_a_model_that_scores_no_chunks_is_served_by_document_vectors() -> None:
+    found = Measure(None, ScoreWeights()).vectors(MANY)
+    assert found == pytest.approx(np.stack([item.document_vector for item in MANY]), abs=1e-6)

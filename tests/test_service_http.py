@@ -170,13 +170,6 @@ def test_a_name_that_is_no_text_can_be_asked_for(kept: Encoder, tmp_path: Path) 
         assert odd.post("/", files={"file": study()}).status_code == 200
 
 
-def test_filters(service: Any) -> None:
-    asked = {"glob": "*.pdf", "min_score": "0.99", "field": "none"}
-    body = valid("colde.rank.1", service.post("/v1/rank", files={"file": study()}, data=asked))
-    assert [hit["path"] for hit in body["results"]] == ["field-study-v1.pdf"]
-    problem(service.post("/v1/rank", files={"file": study()}, data={"glob": "*.odt"}), 422, "No document")
-
-
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory, kept: Encoder) -> Iterator[tuple[Any, Any]]:
     """The service over a folder, all of whose files but one are old, and over its index."""
@@ -199,9 +192,12 @@ def both(tmp_path_factory: pytest.TempPathFactory, kept: Encoder) -> Iterator[tu
         ({"max_size": "10kB"}, {f"notes/{HOSTILE}"}),
         ({"section": "calibration", "budget": "100"}, {"field-study-v1.pdf", "field-study-v2.pdf"}),
         ({"section": "Calibration|Instruments"}, None),  # words, no pattern
+        ({"glob": "*.pdf", "min_score": "-1", "field": "none"}, {"field-study-v1.pdf", "field-study-v2.pdf"}),
+        ({"glob": "*.pdf", "min_score": "1"}, set()),
+        ({"glob": "*.odt"}, None),
     ],
 )
-def test_dates_sizes_and_sections_choose(
+def test_names_dates_sizes_sections_and_scores_choose(
     both: tuple[Any, Any], asked: dict[str, str], found: set[str] | None
 ) -> None:
     for service in both:

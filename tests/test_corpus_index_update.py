@@ -11,6 +11,7 @@ import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from colde_cli.corpus.index_update import IndexUpdate, update_index
 from colde_cli.corpus.index_writer import index_status, verify_index, writing
 from colde_cli.corpus.rank_corpus import encode_query, rank_files, rank_index
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.errors import BadIndexError, MissingFileError, OptionError
+from colde_cli.errors import BadIndexError, OptionError
 from colde_cli.settings import INDEX_FILE
 
 OPEN_FILES = Path("/proc/self/fd")
@@ -62,6 +63,19 @@ def names(folder: Path) -> dict[str, int]:
         return {Path(item.path).name: item.number for item in index.documents()}
 
 
+Update = Callable[..., tuple[int, int, int, int, int]]
+
+
+@pytest.fixture
+def update(index: Path, encoder: Encoder) -> Update:
+    """Bring the index up to date: files added, changed, renamed and removed, and contents encoded."""
+
+    def run(*places: Path, **options: Any) -> tuple[int, int, int, int, int]:
+        return counts(update_index(index, places, encoder, **options))
+
+    return run
+
+
 def counts(update: IndexUpdate) -> tuple[int, int, int, int, int]:
     return update.added, update.changed, update.renamed, update.removed, update.encoded
 
@@ -80,10 +94,10 @@ def test_a_new_index_holds_every_document(index: Path, corpus: Path) -> None:
         )
 
 
-def test_a_second_run_changes_nothing(index: Path, encoder: Encoder) -> None:
+def test_a_second_run_changes_nothing(index: Path, update: Update) -> None:
     with Index.open(index) as opened:
         before = opened.generation
-    assert counts(update_index(index, [], encoder)) == (0, 0, 0, 0, 0)
+    assert update() == (0, 0, 0, 0, 0)
     with Index.open(index) as opened:
         assert opened.generation == before
 
@@ -110,13 +124,13 @@ def test_only_what_changed_costs_anything(index: Path, corpus: Path, encoder: En
 
 
 def test_a_file_that_is_gone_is_dropped_and_costs_nothing_when_it_is_back(
-    index: Path, corpus: Path, encoder: Encoder
+    index: Path, corpus: Path, update: Update
 ) -> None:
     (corpus / "well.txt").unlink()
-    assert counts(update_index(index, [], encoder)) == (0, 0, 0, 1, 0)
+    assert update() == (0, 0, 0, 1, 0)
     assert "well.txt" not in names(index)
     (corpus / "well.txt").write_text(TEXTS["well.txt"])
-    assert counts(update_index(index, [], encoder)) == (1, 0, 0, 0, 0)
+    assert update() == (1, 0, 0, 0, 0)
 
 
 def test_a_change_within_the_same_time_and_size_is_found(corpus: Path, encoder: Encoder) -> None:
@@ -207,9 +221,9 @@ def test_an_index_of_another_version_is_closed_again(index: Path) -> None:
     assert len(list(OPEN_FILES.iterdir())) == before
 
 
-def test_there_is_one_writer(index: Path, encoder: Encoder) -> None:
+def test_there_is_one_writer(index: Path, update: Update) -> None:
     with writing(index), pytest.raises(BadIndexError, match="being written by another process"):
-        update_index(index, [], encoder)
+        update()
 
 
 def test_what_is_no_index_is_not_overwritten(corpus: Path, encoder: Encoder) -> None:
@@ -221,90 +235,62 @@ def test_what_is_no_index_is_not_overwritten(corpus: Path, encoder: Encoder) -> 
         update_index(corpus, [], encoder)
 
 
-def test_a_folder_that_is_gone_leaves_the_index_as_it_is(index: Path, corpus: Path, encoder: Encoder) -> None:
-    corpus.rename(corpus.parent / "elsewhere")
-    with pytest.raises((MissingFileError, BadIndexError)):
-        update_index(index, [], encoder)
-    assert len(names(index)) == 3
-
-
-def test_an_emptied_folder_is_taken_for_a_lost_disk(index: Path, corpus: Path, encoder: Encoder) -> None:
-    away, before = corpus.parent / "away", names(index)
-    corpus.rename(away)
-    corpus.mkdir()
-    with pytest.raises(BadIndexError, match=r"holds no file to index, but .* knows 3 from there"):
-        update_index(index, [], encoder)
-    assert names(index) == before
-    assert "no file to index" in index_status(index).staleness.trouble
-    away.rename(corpus)
-    assert counts(update_index(index, [], encoder)) == (0, 0, 0, 0, 0)
-
-
-def test_an_emptied_folder_is_dropped_on_purpose(index: Path, corpus: Path, encoder: Encoder) -> None:
-    shutil.rmtree(corpus)
-    corpus.mkdir()
-    assert counts(update_index(index, [], encoder, drop_missing=True)) == (0, 0, 0, 3, 0)
-    assert counts(update_index(index, [], encoder)) == (0, 0, 0, 0, 0)  # nothing is left to lose
-
-
 def test_one_emptied_folder_of_two_keeps_the_documents_of_both(
-    index: Path, corpus: Path, encoder: Encoder
+    index: Path, corpus: Path, update: Update
 ) -> None:
     more = corpus.parent / "corpus0"  # a name that begins with the other's
     more.mkdir()
     (more / "tree.txt").write_text("A tree grows.")
-    update_index(index, [more], encoder)
+    update(more)
     (more / "tree.txt").unlink()
     (corpus / "pump.txt").unlink()
     with pytest.raises(BadIndexError, match=r"corpus0 holds no file to index, but .* knows 1 "):
-        update_index(index, [], encoder)
+        update()
     assert set(names(index)) == {"pump.txt", "well.txt", "tax.md", "tree.txt"}
-    assert counts(update_index(index, [], encoder, forget=[more])) == (0, 0, 0, 2, 0)
+    assert update(forget=[more]) == (0, 0, 0, 2, 0)
 
 
 @pytest.fixture
-def many(index: Path, corpus: Path, encoder: Encoder) -> Path:
+def many(corpus: Path, update: Update) -> Path:
     """A folder of 21 files in the corpus, beside three others."""
     folder = corpus / "many"
     folder.mkdir()
     for number in range(21):
         (folder / f"{number}.txt").write_text(f"Tree {number} grows.")
-    update_index(index, [], encoder)
+    update()
     return folder
 
 
 def test_a_folder_that_lost_most_of_many_files_is_taken_for_a_lost_disk(
-    index: Path, many: Path, encoder: Encoder
+    index: Path, many: Path, update: Update
 ) -> None:
     for number in range(13):
         (many / f"{number}.txt").unlink()
     with pytest.raises(BadIndexError, match=r"holds only 11 to index, but .* knows 24 "):
-        update_index(index, [], encoder)
+        update()
     (many / "0.txt").write_text("Tree 0 is back.")
-    assert counts(update_index(index, [], encoder)) == (0, 1, 0, 12, 1)
+    assert update() == (0, 1, 0, 12, 1)
 
 
 def test_many_files_may_be_renamed_or_left_out_by_a_pattern(
-    index: Path, corpus: Path, many: Path, encoder: Encoder
+    index: Path, corpus: Path, many: Path, update: Update
 ) -> None:
     many.rename(corpus / "renamed")
-    assert counts(update_index(index, [], encoder)) == (0, 0, 21, 0, 0)
-    assert counts(update_index(index, [corpus], encoder, glob="t*")) == (0, 0, 0, 23, 0)
+    assert update() == (0, 0, 21, 0, 0)
+    assert update(corpus, glob="t*") == (0, 0, 0, 23, 0)
     with pytest.raises(BadIndexError, match=r"no file to index, but .* knows 1 "):
-        update_index(index, [corpus], encoder, glob="*.mistyped")
+        update(corpus, glob="*.mistyped")
 
 
 @POSIX
-def test_a_folder_that_cannot_be_listed_keeps_its_documents(
-    index: Path, corpus: Path, encoder: Encoder
-) -> None:
+def test_a_folder_that_cannot_be_listed_keeps_its_documents(corpus: Path, update: Update) -> None:
     corpus.chmod(0)
     try:
         with permissions_count(), pytest.raises(BadIndexError, match="cannot be listed"):
-            update_index(index, [], encoder, drop_missing=True)
+            update(drop_missing=True)
     finally:
         corpus.chmod(0o700)
-    assert counts(update_index(index, [], encoder)) == (0, 0, 0, 0, 0)
+    assert update() == (0, 0, 0, 0, 0)
 
 
 def as_read_by_other_readers(index: Path) -> None:
@@ -324,33 +310,17 @@ def as_read_by_other_readers(index: Path) -> None:
     connection.close()
 
 
-def test_files_are_read_again_after_an_upgrade_of_the_readers(
-    index: Path, corpus: Path, encoder: Encoder
-) -> None:
-    shutil.copy(corpus / "pump.txt", corpus / "copy.txt")
-    (corpus / "same.txt").write_text("This text is read as before.")
-    update_index(index, [], encoder)
-    before = names(index)
-    with sqlite3.connect(index / "index.sqlite") as connection:
-        connection.execute("UPDATE contents SET reading = x'00'")
-    connection.close()
-    assert index_status(index).earlier_readers == 5
-    assert counts(update_index(index, [], encoder, reread=True)) == (0, 0, 0, 0, 0)
-    assert index_status(index).earlier_readers == 0
-    assert names(index) == before
-
-
-def test_only_another_text_is_encoded_again(index: Path, corpus: Path, encoder: Encoder) -> None:
+def test_only_another_text_is_encoded_again(index: Path, corpus: Path, update: Update) -> None:
     fresh = contents_of(index)
     (corpus / "same.txt").write_text("This text is read as before.")
     before = names(index)
     as_read_by_other_readers(index)
     assert contents_of(index) != fresh
-    assert counts(update_index(index, [], encoder)) == (1, 0, 0, 0, 1)
+    assert update() == (1, 0, 0, 0, 1)
     assert index_status(index).earlier_readers == 2
-    assert counts(update_index(index, [], encoder, reread=True)) == (0, 3, 0, 0, 3)
+    assert update(reread=True) == (0, 3, 0, 0, 3)
     (corpus / "same.txt").unlink()
-    update_index(index, [], encoder)
+    update()
     assert contents_of(index) == fresh
     assert index_status(index).earlier_readers == 0
     assert not set(names(index).values()) & set(before.values())
