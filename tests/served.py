@@ -42,14 +42,14 @@ def client(folder: Path, encoder: DocumentEncoder, token: str | None = None, **l
     pytest.importorskip("httpx2", reason="httpx2 is not installed")
     from fastapi.testclient import TestClient
 
-    from colde_cli.service.corpus import open_corpus
+    from colde_cli.service.corpus import ServedCorpus
     from colde_cli.service.guard import Access
     from colde_cli.service.http import create_app
     from colde_cli.service.requests import Settings
 
     settings = Settings(**{"seconds": 900, **limits})
     access = Access.of("127.0.0.1", token, ("papers.example",), settings.request_bytes, settings.seconds)
-    app = create_app(open_corpus(folder, encoder), access, settings)
+    app = create_app(ServedCorpus(folder, encoder), access, settings)
     return TestClient(app, base_url=ADDRESS, raise_server_exceptions=False, follow_redirects=False)
 
 

@@ -455,17 +455,17 @@ def test_the_page_lets_in_with_a_cookie_that_is_not_the_token(folder: Path, kept
 def test_more_requests_than_places_are_told_to_come_again(
     folder: Path, kept: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from colde_cli.service.corpus import ServedFolder
+    from colde_cli.service.corpus import ServedCorpus
 
     busy, free = threading.Event(), threading.Event()
-    listing = ServedFolder.documents
+    listing = ServedCorpus.documents
 
-    def slow(corpus: ServedFolder, glob: str | None = None) -> Any:
+    def slow(corpus: ServedCorpus, glob: str | None = None) -> Any:
         busy.set()
         free.wait(600)
         return listing(corpus, glob)
 
-    monkeypatch.setattr(ServedFolder, "documents", slow)
+    monkeypatch.setattr(ServedCorpus, "documents", slow)
     with client(folder, kept, threads=1, waiting=0) as narrow:
         first = threading.Thread(target=narrow.get, args=("/v1/documents",))
         first.start()
@@ -481,11 +481,11 @@ def test_more_requests_than_places_are_told_to_come_again(
 def test_a_request_has_a_time_limit_and_leaves_no_work_behind(
     folder: Path, kept: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from colde_cli.service.corpus import ServedFolder
+    from colde_cli.service.corpus import ServedCorpus
 
     begun, ended = threading.Event(), threading.Event()
 
-    def endless(corpus: ServedFolder, query: object, wanted: object, progress: Any) -> None:
+    def endless(corpus: ServedCorpus, query: object, wanted: object, progress: Any) -> None:
         begun.set()
         try:
             while True:
@@ -494,7 +494,7 @@ def test_a_request_has_a_time_limit_and_leaves_no_work_behind(
         finally:
             ended.set()
 
-    monkeypatch.setattr(ServedFolder, "rank", endless)
+    monkeypatch.setattr(ServedCorpus, "rank", endless)
     for seconds in (0.5, 5, 50, 500):
         with client(folder, kept, seconds=seconds) as hasty:
             answer = hasty.post("/v1/rank", files={"file": ("q.md", QUERY)})

@@ -63,7 +63,7 @@ def serve(
     that are sent stay in memory for 15 minutes.
     """
     require_extra("serve", "colde serve")
-    from colde_cli.service.corpus import open_corpus
+    from colde_cli.service.corpus import ServedCorpus
     from colde_cli.service.guard import Access
     from colde_cli.service.http import create_app
     from colde_cli.service.requests import Settings
@@ -79,7 +79,7 @@ def serve(
     with taken(host, port) as address:
         encoder = runtime.load(model)
         reporter.about_model(encoder.info)
-        corpus = open_corpus(Path(corpus_places([place], None, quiet=reporter.quiet)[0]), encoder)
+        corpus = ServedCorpus(Path(corpus_places([place], None, quiet=reporter.quiet)[0]), encoder)
         with progress("Reading", "documents", show=not reporter.quiet) as advance:
             skipped = corpus.prepare(advance)
         reporter.about_skipped(skipped)

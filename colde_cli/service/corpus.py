@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -66,13 +65,33 @@ class Wanted:
         }
 
 
-class ServedCorpus(ABC):
-    """Documents to rank and to compare."""
+class ServedCorpus:
+    """Documents to rank and to compare: those of a folder, read and encoded as `colde rank` does, or of an index.
 
-    def __init__(self, place: Path, encoder: DocumentEncoder, roots: Sequence[str]) -> None:
-        """Serve documents that lie in `roots`, absolute paths of folders and files; `place` is what was named."""
-        self.encoder = encoder
-        self._place = place
+    Of a folder, what links outside hold is left out. Of an index nothing is read again, and the files need not be
+    there; it may be brought up to date meanwhile.
+    """
+
+    def __init__(self, place: Path, encoder: DocumentEncoder) -> None:
+        """Serve a folder or an index.
+
+        Raises:
+            MissingFileError: there is no such folder.
+            BadIndexError: it is an index that is damaged, or of another model.
+        """
+        self.encoder, self._place, self._folder = encoder, place, place.resolve()
+        self._index = place.absolute() if is_index(place) else None
+        self._lock = threading.Lock()
+        self._known: tuple[str, Mapping[str, int]] = ("", {})
+        if self._index is not None:
+            with open_index(place) as index:
+                index.check_model(encoder)
+                roots: Sequence[str] = index.roots()
+        elif place.is_dir():
+            roots = [str(self._folder)]
+        else:
+            wanted = "name an index, or the folder of the documents"
+            raise MissingFileError(f"There is no folder {place}; {wanted}.")
         # What stands before the names of documents of each root: nothing if there is one root, else its name.
         self._prefixes: dict[str, str] = {}
         for root in sorted(roots, key=len, reverse=True):  # a folder before those that hold it
@@ -82,17 +101,38 @@ class ServedCorpus(ABC):
                 name = f"{os.path.basename(root)}-{number}"  # noqa: PTH119
             self._prefixes[root] = f"{name}/" if len(roots) > 1 else ""
 
-    @abstractmethod
     def prepare(self, progress: Progress | None = None) -> tuple[Skipped, ...]:
-        """Do what the first request would else wait for, and return the files that cannot be read."""
+        """Do what the first request would else wait for: read and encode what is not in the cache.
 
-    @abstractmethod
+        Returns:
+            The files that cannot be read.
+        """
+        if self._index is not None:
+            with open_index(self._index) as index:
+                return index.bad_files()
+        unread = []
+        for name in sorted(self._files()):
+            try:
+                query = self.encoding(name)
+            except DocumentError as error:
+                unread.append(Skipped(name, str(error)))
+                continue
+            return self.rank(query, Wanted(top=1), progress).skipped
+        return tuple(unread)
+
     def documents(self, glob: str | None = None) -> list[CorpusDocument]:
         """All documents that fit a pattern, by path."""
+        if self._index is None:
+            return [CorpusDocument(name, _size(path)) for name, path in sorted(self._files(glob).items())]
+        with open_index(self._index) as index:
+            listed = [
+                CorpusDocument(self.name_of(item.path), item.size, item.title)
+                for item in index.documents(Filter(glob))
+            ]
+        return sorted(listed, key=lambda item: item.path)
 
-    @abstractmethod
     def encoding(self, name: str, progress: Progress | None = None) -> Encoding:
-        """The encoding of a document.
+        """The encoding of a document, as the cache or the index knows it.
 
         Args:
             name: one of `documents`. It is looked up among them, never opened as a path.
@@ -102,6 +142,17 @@ class ServedCorpus(ABC):
             MissingFileError: there is no such document.
             DocumentError: it cannot be read.
         """
+        missing = f"There is no document {name!r} in the corpus; GET /v1/documents lists all."
+        if self._index is None:
+            path = self._files().get(name)
+            if path is None:
+                raise MissingFileError(missing)
+            return Model(self.encoder).encode(path, progress=progress)
+        with open_index(self._index) as index, index.reading():
+            number = self._numbers(index).get(name)
+            if number is None:
+                raise MissingFileError(missing)
+            return index.encoding(number, self.encoder)
 
     def rank(self, query: Encoding, wanted: Wanted, progress: Progress | None = None) -> Ranking:
         """Order the documents by their score with a query, of any document.
@@ -112,10 +163,38 @@ class ServedCorpus(ABC):
         Raises:
             OptionError: no document is chosen.
         """
-        ranking = self._ranked(query, wanted, progress)
+        if self._index is not None:
+            with open_index(self._index) as index:
+                ranking = rank_index(query, index, self.encoder, progress=progress, **wanted.options())
+        else:
+            ranking = rank_files(
+                query,
+                tuple(self._files(wanted.chosen.glob).values()),
+                self.encoder,
+                budget=wanted.budget,
+                progress=progress,
+                clock=None if progress is None else StageClock(partial(progress, 0)),
+                **wanted.options(),
+            )
         if not ranking.searched and wanted.chosen != Filter():
             raise OptionError("No document of the corpus fits glob, dates, sizes and section.")
         return ranking
+
+    def _files(self, glob: str | None = None) -> dict[str, Path]:
+        try:
+            files, _ = find_files(self._folder, glob, within=(self._folder,))
+        except OptionError:  # no file
+            return {}
+        return {self.name_of(path): path for path in files}
+
+    def _numbers(self, index: Index) -> Mapping[str, int]:
+        """The numbers of documents of an index by name, listed once for each state of it."""
+        generation = index.generation
+        with self._lock:
+            if self._known[0] != generation:
+                numbers = {self.name_of(item.path): item.number for item in index.documents()}
+                self._known = (generation, numbers)
+            return self._known[1]
 
     def shown(self, ranking: Ranking, query: str) -> Ranking:
         """A ranking with names in place of paths, and `query` as the name of its query."""
@@ -153,128 +232,6 @@ class ServedCorpus(ABC):
                 sentence = sentence.replace(f"{written}/", prefix)
             sentence = sentence.replace(root, "the corpus")
         return _clean(sentence.replace(str(self._place.absolute()), "the corpus"))
-
-    @abstractmethod
-    def _ranked(self, query: Encoding, wanted: Wanted, progress: Progress | None) -> Ranking:
-        """Order the documents."""
-
-
-class ServedFolder(ServedCorpus):
-    """A folder of documents, read and encoded as `colde rank` does, without what links outside hold."""
-
-    def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
-        self._folder = folder.resolve()
-        super().__init__(folder, encoder, [str(self._folder)])
-
-    def prepare(self, progress: Progress | None = None) -> tuple[Skipped, ...]:
-        """Read and encode what is not in the cache."""
-        unread = []
-        for name in sorted(self._files()):
-            try:
-                query = self.encoding(name)
-            except DocumentError as error:
-                unread.append(Skipped(name, str(error)))
-                continue
-            return self.rank(query, Wanted(top=1), progress).skipped
-        return tuple(unread)
-
-    def documents(self, glob: str | None = None) -> list[CorpusDocument]:
-        """All documents that fit a pattern, by path."""
-        return [CorpusDocument(name, _size(path)) for name, path in sorted(self._files(glob).items())]
-
-    def encoding(self, name: str, progress: Progress | None = None) -> Encoding:
-        """The encoding of a document; one that the cache knows is not read again."""
-        path = self._files().get(name)
-        if path is None:
-            raise _no_document(name)
-        return Model(self.encoder).encode(path, progress=progress)
-
-    def _ranked(self, query: Encoding, wanted: Wanted, progress: Progress | None) -> Ranking:
-        return rank_files(
-            query,
-            tuple(self._files(wanted.chosen.glob).values()),
-            self.encoder,
-            budget=wanted.budget,
-            progress=progress,
-            clock=None if progress is None else StageClock(partial(progress, 0)),
-            **wanted.options(),
-        )
-
-    def _files(self, glob: str | None = None) -> dict[str, Path]:
-        try:
-            files, _ = find_files(self._folder, glob, within=(self._folder,))
-        except OptionError:  # no file
-            return {}
-        return {self.name_of(path): path for path in files}
-
-
-class ServedIndex(ServedCorpus):
-    """An index: nothing is read again, and the files need not be there. It may be brought up to date meanwhile."""
-
-    def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
-        """Serve an index.
-
-        Raises:
-            BadIndexError: it is damaged, or holds vectors of another model.
-        """
-        self._folder, self._lock = folder.absolute(), threading.Lock()
-        self._known: tuple[str, Mapping[str, int]] = ("", {})
-        with open_index(folder) as index:
-            index.check_model(encoder)
-            super().__init__(self._folder, encoder, index.roots())
-
-    def prepare(self, progress: Progress | None = None) -> tuple[Skipped, ...]:
-        """Nothing is left to do."""
-        with open_index(self._folder) as index:
-            return index.bad_files()
-
-    def documents(self, glob: str | None = None) -> list[CorpusDocument]:
-        """All documents that fit a pattern, by path."""
-        with open_index(self._folder) as index:
-            listed = [
-                CorpusDocument(self.name_of(item.path), item.size, item.title)
-                for item in index.documents(Filter(glob))
-            ]
-        return sorted(listed, key=lambda item: item.path)
-
-    def encoding(self, name: str, progress: Progress | None = None) -> Encoding:
-        """The encoding of a document, as it was kept."""
-        with open_index(self._folder) as index, index.reading():
-            number = self._numbers(index).get(name)
-            if number is None:
-                raise _no_document(name)
-            return index.encoding(number, self.encoder)
-
-    def _ranked(self, query: Encoding, wanted: Wanted, progress: Progress | None) -> Ranking:
-        with open_index(self._folder) as index:
-            return rank_index(query, index, self.encoder, progress=progress, **wanted.options())
-
-    def _numbers(self, index: Index) -> Mapping[str, int]:
-        """The numbers of documents by name, listed once for each state of the index."""
-        generation = index.generation
-        with self._lock:
-            if self._known[0] != generation:
-                numbers = {self.name_of(item.path): item.number for item in index.documents()}
-                self._known = (generation, numbers)
-            return self._known[1]
-
-
-def open_corpus(place: Path, encoder: DocumentEncoder) -> ServedCorpus:
-    """Serve a folder or an index.
-
-    Raises:
-        MissingFileError: there is no such folder.
-        BadIndexError: it is an index that is damaged, or of another model.
-    """
-    if is_index(place):
-        return ServedIndex(place, encoder)
-    if not place.is_dir():
-        raise MissingFileError(f"There is no folder {place}; name an index, or the folder of the documents.")
-    return ServedFolder(place, encoder)
-
-
-def _no_document(name: str) -> MissingFileError:
-    return MissingFileError(f"There is no document {name!r} in the corpus; GET /v1/documents lists all.")
 
 
 def _size(path: Path) -> int | None:
