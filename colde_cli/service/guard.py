@@ -67,8 +67,7 @@ class Access:
     Attributes:
         hosts: names that a Host header may have; an address is always right, it cannot be rebound.
         token: None where none is needed.
-        most_bytes: of the body of a request.
-        seconds: for the whole body to arrive.
+        most_bytes: of the body of a request, which has `seconds` to arrive.
     """
 
     hosts: frozenset[str]

@@ -251,7 +251,7 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
 
 def _add_page(app: FastAPI, service: Service) -> None:
     async def start() -> Response:
-        return HTMLResponse(page.search_page())
+        return HTMLResponse(page.shown("search"))
 
     async def search(
         request: Request,
@@ -261,10 +261,10 @@ def _add_page(app: FastAPI, service: Service) -> None:
         if file is None or not file.filename:
             raise OptionError("Choose a document first.")
         ranking, sent = await service.rank(request.is_disconnected, Named(file), Wanted(k, explain=True))
-        return HTMLResponse(page.search_page(ranking, upload=sent, k=k))
+        return HTMLResponse(page.shown("search", ranking=ranking, upload=sent, k=k))
 
     async def docs() -> Response:
-        return HTMLResponse(page.docs_page(app.openapi()))
+        return HTMLResponse(page.shown("docs", openapi=app.openapi()))
 
     async def static(name: str) -> Response:
         if name not in page.FILES:
@@ -282,11 +282,11 @@ def _add_page(app: FastAPI, service: Service) -> None:
 
 def _add_login(app: FastAPI, access: Access) -> None:
     async def ask() -> Response:
-        return HTMLResponse(page.login_page())
+        return HTMLResponse(page.shown("login"))
 
     async def take(request: Request, token: Annotated[str, Form(max_length=1000)] = "") -> Response:
         if not access.is_token(token):
-            return HTMLResponse(page.login_page("This is not the token."), 401)
+            return HTMLResponse(page.shown("login", error="This is not the token."), 401)
         answer = RedirectResponse("/", 303)
         secure = request.url.scheme == "https"
         answer.set_cookie(
@@ -353,7 +353,7 @@ def _problem(request: Request, error: Exception, corpus: ServedCorpus) -> Respon
     if request.url.path in ("/", "/v1/report") and "text/html" in request.headers.get("accept", ""):
         if status == 401:
             return RedirectResponse("/login", 303)
-        return HTMLResponse(page.search_page(error=sentence), status, headers)
+        return HTMLResponse(page.shown("search", error=sentence), status, headers)
     title = HTTPStatus(status).phrase if status in set(HTTPStatus) else "Error"
     body = {"type": "about:blank", "title": title, "status": status, "detail": sentence}
     return JSONResponse(body, status, headers, media_type="application/problem+json")

@@ -15,13 +15,13 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from colde_cli import Comparison, Encoding, Filter, IgnoreOptions, Ranking, read
 from colde_cli.errors import MissingFileError, OptionError, RequestError
 from colde_cli.service.corpus import CorpusDocument, Progress, ServedCorpus, Wanted
 from colde_cli.service.guard import too_large
-from colde_cli.types import DocumentEncoder, compare_encodings
+from colde_cli.types import compare_encodings
 from colde_cli.views.escaping import short
 
 if TYPE_CHECKING:
@@ -49,26 +49,6 @@ class Upload:
     encoding: Encoding
 
 
-def read_upload(
-    stream: BinaryIO,
-    name: str,
-    encoder: DocumentEncoder,
-    password: str | None = None,
-    progress: Progress | None = None,
-) -> Upload:
-    """Read and encode what a client sent; `name` is used only to tell the kind of file, and in messages.
-
-    `progress` is called with the number of chunks just encoded, from any thread; what it raises ends the encoding.
-
-    Raises:
-        DocumentError: it cannot be read.
-    """
-    shown = file_name(name)
-    document = read(shown, password=password, stream=stream)
-    # A path could be that of a file of this machine. Ranking would then take that file for the query's own.
-    return Upload(shown, encoder.encode(replace(document, path=""), progress))
-
-
 def file_name(name: str) -> str:
     """The last part of a path as a client gave it, on one line and without signs that steer a terminal or a page."""
     last = _STEERING.sub("", re.split(r"[/\\]", name)[-1]).strip()
@@ -81,8 +61,7 @@ def file_name(name: str) -> str:
 class KeptUploads:
     """The uploads of the last minutes, so that a client can rank one and then compare it without sending it again."""
 
-    def __init__(self, limit: int = _KEPT, minutes: float = _MINUTES) -> None:
-        self._limit, self._seconds = limit, 60 * minutes
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, tuple[float, Upload]] = OrderedDict()
 
@@ -92,7 +71,7 @@ class KeptUploads:
         with self._lock:
             self._forget()
             self._kept[number] = (time.monotonic(), upload)
-            while len(self._kept) > self._limit:
+            while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         return number
 
@@ -109,7 +88,7 @@ class KeptUploads:
             return self._kept[number][1]
 
     def _forget(self) -> None:
-        oldest = time.monotonic() - self._seconds
+        oldest = time.monotonic() - 60 * _MINUTES
         for number in [key for key, (since, _) in self._kept.items() if since < oldest]:
             del self._kept[number]
 
@@ -184,10 +163,7 @@ class Service:
     async def rank(
         self, gone: Gone, query: Named, wanted: Wanted, password: str | None = None
     ) -> tuple[Ranking, str]:
-        """Rank the corpus.
-
-        Returns:
-            The ranking as clients may see it, and the id of the upload; "" if nothing was sent.
+        """Rank the corpus: the ranking as clients may see it, and the id of the upload; "" if nothing was sent.
 
         Raises:
             ColdeError: the document cannot be read, or an option is not valid.
@@ -243,8 +219,10 @@ class Service:
         assert named.file is not None
         if (named.file.size or 0) > self._upload_bytes:
             raise too_large(self._upload_bytes)
-        name = named.file.filename or ""
-        upload = read_upload(named.file.file, name, self.corpus.encoder, password, progress)
+        name = file_name(named.file.filename or "")
+        document = read(name, password=password, stream=named.file.file)
+        # A path could be that of a file of this machine. Ranking would then take that file for the query's own.
+        upload = Upload(name, self.corpus.encoder.encode(replace(document, path=""), progress))
         return upload, self._uploads.keep(upload)
 
 

@@ -13,8 +13,6 @@ from colde_cli.views.wording import page_range, percent, plural, share_of_pairs
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from colde_cli import Ranking
-
 _FOLDER = Path(__file__).parent / "page"
 
 
@@ -29,19 +27,10 @@ def static_file(name: str) -> str:
     return base_style() + text if name == "page.css" else text
 
 
-def search_page(ranking: Ranking | None = None, *, upload: str = "", k: int = 10, error: str = "") -> str:
-    """The page before or after a search; `upload` is the id by which its forms name the query."""
-    return _template("search.html").render(error=error, ranking=ranking, upload=upload, k=k)
-
-
-def login_page(error: str = "") -> str:
-    """The page that asks for the token."""
-    return _template("login.html").render(error=error)
-
-
-def docs_page(openapi: dict[str, Any]) -> str:
-    """What OpenAPI says, for people."""
-    return _template("docs.html").render(openapi=openapi)
+def shown(name: str, **values: Any) -> str:  # noqa: ANN401 - what the template takes
+    """The page "search", before a search or after one, "login", which asks for the token, or "docs", of OpenAPI."""
+    empty = {"error": "", "ranking": None, "k": 10}
+    return _template(f"{name}.html").render(**{**empty, **values})
 
 
 @cache
