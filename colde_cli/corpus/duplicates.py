@@ -216,8 +216,6 @@ class _Originals:
         texts: a file for each text, by its number in `NearPairs`.
         copies: by path of an original, files with the same bytes, then those with the same words and other bytes.
         unread: files that cannot be read, and of which there are copies.
-        searched: how many files were compared.
-        half_read: paths of files that were read in part, each with sentences on what is missing.
     """
 
     def __init__(self, near: NearPairs) -> None:

@@ -140,13 +140,9 @@ class IndexedDocument:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexedModel:
-    """The model whose vectors an index holds.
+    """The model whose vectors an index holds, with the `precision` that it had when the index was made.
 
-    Attributes:
-        number: in the table of models.
-        family: see `DocumentEncoder.family`.
-        precision: that the model had when the index was made; later vectors may have another.
-        centre: [H], that chunk vectors are centred with; None for a model that centres none.
+    For `family` and `centre` [H] see `DocumentEncoder`; chunk vectors are kept centred.
     """
 
     number: int
@@ -255,10 +251,6 @@ class Index:
         """A value of the table `meta`; None if there is none."""
         row = self._first("SELECT value FROM meta WHERE name = ?", name)
         return None if row is None else row[0]
-
-    def side_file(self, name: str) -> Path:
-        """The path of a file that can be made again from the index; it need not exist."""
-        return self.folder / name
 
     @property
     def model(self) -> IndexedModel | None:

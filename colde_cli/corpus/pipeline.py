@@ -56,16 +56,10 @@ _READING = 0.5
 
 @dataclass(frozen=True, slots=True)
 class StageTimes:
-    """How long each stage took, in seconds. Stages run at the same time, so that their sum exceeds `total`.
+    """How long each stage took, in seconds, and of how many documents, pages and tokens.
 
-    Attributes:
-        read, chunk: summed over all threads that read.
-        encode: that the encoder was at work.
-        write: that the caller took with what it was given.
-        wait: that the encoder waited for documents.
-        total: from the first file to the last.
-        pages: of those documents that have pages.
-        tokens: of the chunks of all documents that were encoded.
+    Stages run at the same time, so that their sum exceeds `total`. Reading and cutting into chunks are summed over all
+    threads; `write` is what the caller took with what it was given, `wait` what the encoder waited for documents.
     """
 
     read: float = 0.0
@@ -86,12 +80,9 @@ class StageTimes:
 
 @dataclass(frozen=True, slots=True)
 class PipelineProgress:
-    """How far reading and encoding are.
+    """How far reading and encoding are, of so many files, None before they are counted.
 
-    Attributes:
-        files: in all; None before they are counted.
-        read: how many of them were read, or cannot be.
-        encoded: how many were encoded, with parts of those that are being encoded.
+    `read` counts files that cannot be as well; `encoded` has parts of those that are being encoded.
     """
 
     files: int | None
@@ -180,12 +171,7 @@ class StageClock:
 
 @dataclass(frozen=True, slots=True)
 class CorpusReader:
-    """Reads the files of a corpus, all in the same way.
-
-    Attributes:
-        password: of encrypted PDFs.
-        boilerplate: text to leave out of every file; None leaves out none.
-    """
+    """Reads the files of a corpus, all in the same way; text of `boilerplate` is left out of every one."""
 
     password: str | None = None
     boilerplate: Boilerplate | None = None
@@ -472,9 +458,7 @@ def encode_promising(
 class Collector:
     """Gets the cards of files from the store, and reads and encodes the others, many at a time.
 
-    Attributes:
-        encoded: how many files were not in the store.
-        unencoded: how many were left out for want of time.
+    `encoded` counts files that were not in the store, `unencoded` those that were left out for want of time.
     """
 
     def __init__(

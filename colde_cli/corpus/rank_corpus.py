@@ -45,12 +45,9 @@ _PATH_SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class MatchedSection:
-    """A section of the query or of a hit.
+    """A section of the query or of a hit: its heading, its first and last page, None where there are no pages.
 
-    Attributes:
-        section: its heading.
-        pages: first and last; None where the source has no pages.
-        text: the beginning of its chunk that matches best; "" for the query.
+    The text is the beginning of its chunk that matches best; "" for the query.
     """
 
     section: str

@@ -69,9 +69,8 @@ _PROFILE = "profile_"
 class Likely:
     """The documents that deserve an exact score.
 
-    Attributes:
-        numbers: int64 [n], ascending; a document of the side file that is gone may be among them.
-        searched: how many documents they were chosen from.
+    `numbers` ascend, int64 [n]; a document of the side file that is gone may be among them. `searched` is the number of
+    documents that they were chosen from.
     """
 
     numbers: Ints
@@ -107,7 +106,7 @@ def find_candidates(
     searched = index.count()
     if searched <= EXACT:
         return None
-    file = CandidateFile.open(index.side_file(NAME), index.lineage)
+    file = CandidateFile.open(index.folder / NAME, index.lineage)
     if file is None:
         told("missing or damaged")
         return None
@@ -132,7 +131,7 @@ def refresh(index: Index, encoder: DocumentEncoder) -> bool:
     Raises:
         BadIndexError: the index is damaged.
     """
-    path = index.side_file(NAME)
+    path = index.folder / NAME
     try:
         with index.reading():
             if index.count() <= EXACT:
@@ -157,7 +156,7 @@ def refresh(index: Index, encoder: DocumentEncoder) -> bool:
 
 def side_file_problems(index: Index) -> Iterator[str]:
     """Sentences on a side file that is missing or damaged, or does not go with the documents; each says what to do."""
-    path, remake = index.side_file(NAME), f"make it again with: colde index {index.folder}"
+    path, remake = index.folder / NAME, f"make it again with: colde index {index.folder}"
     if index.count() <= EXACT:
         return
     if not path.exists():
@@ -206,13 +205,7 @@ def _blocks(cards: Iterator[tuple[int, Card]]) -> Iterator[list[tuple[int, Card]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateFile:
-    """An open side file.
-
-    Attributes:
-        segment: of its documents; the arrays are views of the file.
-        profile: of the field that it was made within; None for a model without word statistics.
-        header: as written.
-    """
+    """An open side file: its documents, whose arrays are views of it, and the profile that it was made within."""
 
     segment: Segment
     profile: FieldProfile | None

@@ -57,12 +57,9 @@ class ClusterMember:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Documents of one subject.
+    """Documents of one subject, the most central first, then by their score with it.
 
-    Attributes:
-        words: that its documents use and others do not, the most telling first.
-        members: the most central first, then by their score with it.
-        cohesion: mean score of the neighbours in it.
+    Its `words` are those that its documents use and others do not; `cohesion` is the mean score of neighbours in it.
     """
 
     words: tuple[str, ...]
