@@ -169,11 +169,7 @@ class _Grouping:
     """The documents of a corpus, ready to be scored; `text` gives that of a document by its path."""
 
     def __init__(
-        self,
-        cards: Sequence[Card],
-        text: Callable[[str], str],
-        encoder: DocumentEncoder,
-        field: Field | None,
+        self, cards: Sequence[Card], text: Callable[[str], str], encoder: DocumentEncoder, field: Field | None
     ) -> None:
         self._cards = sorted(cards, key=lambda card: card.path)
         self._text, self._encoder, self._field = text, encoder, field
