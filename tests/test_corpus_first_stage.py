@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import SIZE, WEIGHTS, MadeUp, learned, made, statistics
+from made_up import WEIGHTS, MadeUp, learned, made, statistics
 
 from colde_cli.corpus import side_file
 from colde_cli.corpus.first_stage import (
@@ -188,14 +188,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
-def test_a_side_file_of_another_index_is_none(tmp_path: Path, whole: bytes) -> None:
-    path = tmp_path / "side"
-    assert CandidateFile.open(path, "mine") is None
-    path.write_bytes(whole)
-    assert CandidateFile.open(path, "yours") is None
-    assert CandidateFile.open(path, "mine") is not None
-
-
 @given(data=st.data())
 def test_a_damaged_side_file_is_none(
     tmp_path_factory: pytest.TempPathFactory, whole: bytes, data: st.DataObject
@@ -211,21 +203,6 @@ def test_a_damaged_side_file_is_none(
     assert CandidateFile.open(path, "mine") is None
 
 
-def test_a_file_too_large_to_check_is_checked_on_demand(
-    tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(side_file, "_CHECKED", 1000)
-    path = tmp_path / "side"
-    path.write_bytes(whole)
-    opened = CandidateFile.open(path, "mine")
-    assert opened is not None
-    assert opened.is_whole()
-    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    opened = CandidateFile.open(path, "mine")
-    assert opened is not None
-    assert not opened.is_whole()
-
-
 def test_a_failed_build_leaves_the_file_before(tmp_path: Path, whole: bytes) -> None:
     path = tmp_path / "side"
     path.write_bytes(whole)
@@ -237,10 +214,6 @@ def test_a_failed_build_leaves_the_file_before(tmp_path: Path, whole: bytes) -> 
         build(path, "mine", (failing() for _ in range(1)), WITHIN)
     assert path.read_bytes() == whole
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_vectors_have_the_size_of_the_model() -> None:
-    assert segment(MANY).vectors.values.shape == (100, SIZE)
 
 
 def test_a_model_that_scores_no_chunks_is_served_by_document_vectors() -> None:

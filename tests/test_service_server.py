@@ -134,6 +134,7 @@ def test_what_cannot_be_served_is_said_in_a_sentence(folder: Path, arguments: li
     refused = run_process("serve", folder, *arguments)
     check_trouble(refused)
     assert words in refused.err
+    check_trouble(run_process("serve", folder / "nowhere", *arguments))
 
 
 def test_a_published_index_is_served(tmp_path: Path) -> None:
@@ -145,10 +146,6 @@ def test_a_published_index_is_served(tmp_path: Path) -> None:
     lost = run_process("serve", f"file://{tmp_path}/no/share.colde")
     check_trouble(lost)
     assert "cannot be reached" in lost.err
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    check_trouble(run_process("serve", tmp_path / "nowhere", "--port", "0"))
 
 
 @pytest.mark.parametrize(("command", "module"), [("serve", "fastapi"), ("mcp", "mcp")])
