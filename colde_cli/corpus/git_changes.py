@@ -130,8 +130,8 @@ class Repository:
         """
         limits = [one if one.startswith(":") else f":(icase){one}" for one in patterns]
         watched = set(_names(self._difference(old, new, ["--no-renames", "--name-only"], limits)))
-        found = self._difference(old, new, ["--raw", "-M", "--no-abbrev"])
-        return [change for change in _changes(found, watched) if change.old.watched or change.new.watched]
+        raw = self._difference(old, new, ["--raw", "-M", "--no-abbrev"])
+        return [change for change in _changes(raw, watched) if change.old.watched or change.new.watched]
 
     def changed(self, old: str, new: str | None, name: str) -> bool:
         """Whether the file of this name differs."""

@@ -176,13 +176,13 @@ def shared_words(a: ShingleTable, b: ShingleTable) -> tuple[float, float]:
     """
     if len(a.values) > len(b.values):  # Each shingle of the shorter text is looked up in the longer one.
         return shared_words(b, a)[::-1]
-    left = np.searchsorted(b.values, a.values, "left")
-    right = np.searchsorted(b.values, a.values, "right")
-    found = right > left
-    starts, first = np.unique(left[found], return_index=True)
-    lengths = right[found][first] - starts
+    begins = np.searchsorted(b.values, a.values, "left")
+    ends = np.searchsorted(b.values, a.values, "right")
+    shared = ends > begins
+    starts, first = np.unique(begins[shared], return_index=True)
+    lengths = ends[shared][first] - starts
     runs = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-    return _covered(a.places[found], a.words), _covered(b.places[runs], b.words)
+    return _covered(a.places[shared], a.words), _covered(b.places[runs], b.words)
 
 
 def _covered(places: NDArray[np.uint32], words: int) -> float:
@@ -286,16 +286,16 @@ class NearPairs:
         """Keys, a * documents + b, of the pairs with an equal band: neighbours among the documents of each."""
         count = len(self)
         keys = self._mapped("bands", np.uint64).reshape(count, BANDS)
-        found: Ints = np.empty(0, np.int64)
+        neighbours: Ints = np.empty(0, np.int64)
         for band in range(BANDS):
             values = np.array(keys[:, band])
             order = np.argsort(values, kind="stable")
-            values, pairs = values[order], [found]
+            values, pairs = values[order], [neighbours]
             for distance in range(1, NEIGHBOURS + 1):
                 same = np.flatnonzero(values[distance:] == values[:-distance])
                 pairs.append(order[same] * count + order[same + distance])
-            found = np.unique(np.concatenate(pairs))
-        return found
+            neighbours = np.unique(np.concatenate(pairs))
+        return neighbours
 
     def _sharing_samples(self) -> Iterator[tuple[int, Ints]]:
         """For blocks of documents in turn: where the block ends, and keys of pairs that share enough of a sample."""

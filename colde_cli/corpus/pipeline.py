@@ -438,12 +438,12 @@ def encode_promising(
     budget.begin()
     shares: list[tuple[float, int]] = []
     with readers(usable_cores()) as pool:
-        for number, found in enumerate(call_ahead(pool, skipping(share), files, budget.reading)):
-            clock.count_read(0 if isinstance(found, Skipped) else 1)
-            if isinstance(found, Skipped):
-                yield found
+        for number, overlapping in enumerate(call_ahead(pool, skipping(share), files, budget.reading)):
+            clock.count_read(0 if isinstance(overlapping, Skipped) else 1)
+            if isinstance(overlapping, Skipped):
+                yield overlapping
             else:
-                shares.append((-found, number))
+                shares.append((-overlapping, number))
         promising = [files[number] for _, number in sorted(shares)]
         for item in call_ahead(pool, skipping(reader.read), promising):
             if isinstance(item, Document):

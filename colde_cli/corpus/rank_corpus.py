@@ -386,13 +386,13 @@ def _hits(
             place,
             card.path,
             card.title,
-            found.score,
-            found.probability,
+            judgement.score,
+            judgement.probability,
             matches(query, encoding(card.path), encoder.config) if encoding else (),
-            found.parts,
-            found.percentile,
+            judgement.parts,
+            judgement.percentile,
         )
-        for place, (found, card) in enumerate(listed, 1)
+        for place, (judgement, card) in enumerate(listed, 1)
     )
 
 

@@ -23,6 +23,7 @@ import struct
 import tempfile
 import warnings
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -118,8 +119,8 @@ def find_candidates(
     ]
     try:
         limit = max(SCORED, 2 * top) + len(own)
-        found = np.setdiff1d(candidates(measure.query(query), [file.segment, *segments], limit, allowed), own)
-        return Likely(found, searched - len(own) if allowed is None else len(allowed))
+        numbers = candidates(measure.query(query), [file.segment, *segments], limit, allowed)
+        return Likely(np.setdiff1d(numbers, own), searched - len(own) if allowed is None else len(allowed))
     except (ValueError, IndexError):  # numbers that no file has unless it is damaged
         told("damaged", "delete the file and ")
         return None
@@ -271,9 +272,7 @@ class _Spool:
         self._values, self._buckets, self._weights = map(stack.enter_context, files)
         self._counts = np.zeros(2 * BUCKETS, np.int64)
         self._size = 0
-        self._small: dict[str, list[NDArray[Any]]] = {
-            name: [] for name in ("ids", "vector_scales", "word_scales", "lengths")
-        }
+        self._small: dict[str, list[NDArray[Any]]] = defaultdict(list)
 
     def add(self, block: Sequence[tuple[int, Scorable]], measure: Measure) -> None:
         """Add documents."""
@@ -285,23 +284,20 @@ class _Spool:
         words.weights.tofile(self._weights)
         self._counts += np.bincount(words.buckets, minlength=2 * BUCKETS)
         ids = np.array([number for number, _ in block], np.int64)
-        found: tuple[NDArray[Any], ...] = (ids, vectors.scales, words.scales, words.lengths)
-        for kept, array in zip(self._small.values(), found, strict=True):
-            kept.append(array)
+        small: Arrays = {"ids": ids, "vector_scales": vectors.scales, "word_scales": words.scales}
+        for name, array in {**small, "lengths": words.lengths}.items():
+            self._small[name].append(array)
 
     def write(self, path: Path, owner: str, profile: FieldProfile | None) -> None:
         """Write the file."""
-        small = {name: np.concatenate(kept or [np.zeros(0)]) for name, kept in self._small.items()}
-        lengths = small.pop("lengths").astype(np.int64)
+        kinds = {"ids": np.int64, "vector_scales": np.float32, "word_scales": np.float32, "lengths": np.int64}
+        arrays: Arrays = {
+            name: np.concatenate([np.zeros(0, kind), *self._small[name]]) for name, kind in kinds.items()
+        }
+        lengths = arrays.pop("lengths")
         buckets = np.flatnonzero(self._counts)
         starts = np.concatenate([[0], np.cumsum(self._counts[buckets])])
-        arrays: Arrays = {
-            "ids": small["ids"].astype(np.int64),
-            "vector_scales": small["vector_scales"].astype(np.float32),
-            "word_scales": small["word_scales"].astype(np.float32),
-            "buckets": buckets.astype(np.int32),
-            "starts": starts.astype(np.int64),
-        }
+        arrays |= {"buckets": buckets.astype(np.int32), "starts": starts.astype(np.int64)}
         if profile is not None:
             arrays |= {_PROFILE + name: array for name, array in profile.arrays.items()}
         entries = {name: _entry(array.dtype.str, array.shape) for name, array in arrays.items()}
@@ -347,7 +343,7 @@ class _Spool:
         pairs = zip(
             _read(self._buckets, np.int32, _SORTED), _read(self._weights, np.uint8, _SORTED), strict=True
         )
-        for (place, buckets), (_, found) in pairs:
+        for (place, buckets), (_, block) in pairs:
             order = np.argsort(buckets, kind="stable")
             ordered = buckets[order]
             first = np.flatnonzero(np.diff(ordered, prepend=-1))
@@ -355,7 +351,7 @@ class _Spool:
             within = np.arange(len(ordered)) - np.repeat(first, counts)
             targets = following[ordered] + within
             documents[targets] = np.searchsorted(ends, place + order, "right")
-            weights[targets] = found[order]
+            weights[targets] = block[order]
             following[ordered[first]] += counts
 
 

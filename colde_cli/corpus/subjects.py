@@ -281,8 +281,8 @@ def communities(count: int, links: Links, resolution: float = 1.0) -> list[list[
     graph = Graph()
     graph.add_nodes_from(range(count))
     graph.add_weighted_edges_from((a, b, max(weight, 1e-3)) for (a, b), weight in sorted(links.items()))
-    found = louvain_communities(graph, weight="weight", resolution=resolution, seed=0)
-    return sorted(sorted(group) for group in found if len(group) > 1)
+    groups = louvain_communities(graph, weight="weight", resolution=resolution, seed=0)
+    return sorted(sorted(group) for group in groups if len(group) > 1)
 
 
 def telling_words(counts: Sequence[Counter[str]], documents: Sequence[int]) -> list[tuple[str, ...]]:

@@ -83,13 +83,13 @@ class Library:
         if not paths:
             raise OptionError(f"{name[:200]!r} is no path of a file.")
         inside = [path for path in paths if self._allowed(path)]
-        found = [path for path in inside if os.path.exists(path)]  # noqa: PTH110 - False where it may not be looked at
+        there = [path for path in inside if os.path.exists(path)]  # noqa: PTH110 - False where it may not be looked at
         folders = ", ".join(map(str, self.roots))
         if not inside:
             raise OptionError(f"{name[:200]} lies outside the folders that may be read: {folders}.")
-        if not found and len(self.roots) > 1:
+        if not there and len(self.roots) > 1:
             raise MissingFileError(f"{name[:200]} is in none of the folders that may be read: {folders}.")
-        return (found or inside)[0]
+        return (there or inside)[0]
 
     def compare(self, a: str, b: str) -> Comparison:
         """Compare two documents, or remember what came out."""
@@ -126,9 +126,9 @@ def create_server(library: Library) -> MCPServer[Any]:
         read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
 
-    def answer(found: ComparisonAnswer | RankingAnswer | PassagesAnswer) -> CallToolResult:
-        content = [TextContent(type="text", text=str(found))]
-        return CallToolResult(content=content, structured_content=asdict(found))
+    def answer(said: ComparisonAnswer | RankingAnswer | PassagesAnswer) -> CallToolResult:
+        content = [TextContent(type="text", text=str(said))]
+        return CallToolResult(content=content, structured_content=asdict(said))
 
     def compare(
         a: PathField, b: PathField, max_characters: RoomField = 6_000
