@@ -377,40 +377,12 @@ def encode_each(
         return [Skipped(documents[0].path, str(error))]
 
 
+@dataclass(frozen=True, slots=True)
 class Budget:
     """The time to encode documents in, and the query that they should be close to."""
 
-    def __init__(self, query: Scorable, seconds: float) -> None:
-        self.query, self._seconds = query, seconds
-        self._begun = self._encoding = time.monotonic()
-        self._characters = self._encoded = 0
-
-    def begin(self) -> None:
-        """Let the time begin."""
-        self._begun = time.monotonic()
-
-    @property
-    def _passed(self) -> float:
-        return time.monotonic() - self._begun
-
-    def reading(self) -> bool:
-        """Whether there is time to read another file."""
-        return self._passed < _READING * self._seconds
-
-    def allows(self, document: Document) -> bool:
-        """Whether a document can be encoded in time, as fast as those before; the first is allowed in any case."""
-        now = time.monotonic()
-        if not self._encoded:
-            self._encoding = now
-            return True
-        expected = (now - self._encoding) / max(1, self._characters) * len(document.text)
-        return self._passed + expected <= self._seconds
-
-    def spend(self, item: Encoding | Skipped) -> None:
-        """Note what was encoded."""
-        if isinstance(item, Encoding):
-            self._encoded += 1
-            self._characters += len(item.document.text)
+    query: Scorable
+    seconds: float
 
 
 def encode_promising(
@@ -425,34 +397,44 @@ def encode_promising(
     One document is encoded in any case. Files that cannot be read are yielded as `Skipped`. Close the generator, as
     that of `encode_files`. A model without a lexicon takes the files in their order. `clock` counts files.
     """
-    clock, terms = clock or StageClock(), budget.query.terms
+    clock, terms, begun = clock or StageClock(), budget.query.terms, time.monotonic()
     lexicon = None if encoder.statistics is None else encoder.statistics.lexicon
 
     def share(path: Path) -> float:
         document = reader.read(path)
         return overlap(terms, lexicon.terms(encoder.chunk(document))) if lexicon and terms else 0.0
 
+    def reads_on() -> bool:
+        return time.monotonic() - begun < _READING * budget.seconds
+
     def go_on(_: int) -> None:
         clock.check()
 
-    budget.begin()
     shares: list[tuple[float, int]] = []
     with readers(usable_cores()) as pool:
-        for number, overlapping in enumerate(call_ahead(pool, skipping(share), files, budget.reading)):
+        for number, overlapping in enumerate(call_ahead(pool, skipping(share), files, reads_on)):
             clock.count_read(0 if isinstance(overlapping, Skipped) else 1)
             if isinstance(overlapping, Skipped):
                 yield overlapping
             else:
                 shares.append((-overlapping, number))
         promising = [files[number] for _, number in sorted(shares)]
+        encoding_since, characters = 0.0, 0
         for item in call_ahead(pool, skipping(reader.read), promising):
-            if isinstance(item, Document):
-                if not budget.allows(item):
+            encoded: Encoding | Skipped
+            if isinstance(item, Skipped):
+                encoded = item
+            else:
+                now = time.monotonic()
+                encoding_since = encoding_since if characters else now
+                # As fast as those before.
+                expected = (now - encoding_since) / max(1, characters) * len(item.text)
+                if characters and now - begun + expected > budget.seconds:
                     return
                 (encoded,) = encode_each([item], encoder, go_on)
-                budget.spend(encoded)
+                characters += len(item.text) if isinstance(encoded, Encoding) else 0
             clock.count_encoded(1)
-            yield encoded if isinstance(item, Document) else item
+            yield encoded
 
 
 class Collector:
