@@ -38,9 +38,9 @@ from pathlib import Path
 
 import numpy as np
 
-from colde_cli.corpus import first_stage
+from colde_cli.corpus import side_file
 from colde_cli.corpus.index_reader import Index
-from colde_cli.corpus.index_update import writing
+from colde_cli.corpus.index_writer import writing
 from colde_cli.corpus.rank_corpus import encode_query, rank_index
 from colde_cli.corpus.records import pack, text_record, vector_record
 from colde_cli.documents.document import Chunk, Span
@@ -198,9 +198,9 @@ def recall(query: Path, folder: Path, encoder: DocumentEncoder) -> float:
     encoding = encode_query(query, encoder)
     with Index.open(folder) as index:
         listed = {hit.path for hit in rank_index(encoding, index, encoder).results}
-        before, first_stage.EXACT = first_stage.EXACT, 10**9
+        before, side_file.EXACT = side_file.EXACT, 10**9
         exact = {hit.path for hit in rank_index(encoding, index, encoder).results}
-        first_stage.EXACT = before
+        side_file.EXACT = before
     return len(listed & exact) / len(exact)
 
 
@@ -212,10 +212,10 @@ def measure(count: int, base: Path, encoder: DocumentEncoder, chunks: int) -> Ro
         write = fill(folder, count, encoder, chunks)
         started = time.process_time()
         with Index.open(folder) as index:
-            first_stage.refresh(index, encoder)
+            side_file.refresh(index, encoder)
         first = time.process_time() - started
         runs = [search(query, folder) for _ in range(6)]
-        side = folder / first_stage.NAME
+        side = folder / side_file.NAME
         return Row(
             count,
             1000 * write / count,
