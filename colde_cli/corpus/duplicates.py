@@ -141,8 +141,8 @@ class Families:
         """The families as schema colde.dupes/1: what `colde dupes --format json` writes."""
         return {
             "schema": "colde.dupes/1",
-            "groups": [{"members": [_member_data(item) for item in group.members]} for group in self.groups],
-            "contained": [_containment_data(item) for item in self.contained],
+            "groups": [{"members": [_data(item) for item in group.members]} for group in self.groups],
+            "contained": [_data(item) for item in self.contained],
             "searched": self.searched,
             "min_share": rounded(self.min_share),
             "min_contained": rounded(self.min_contained),
@@ -151,18 +151,14 @@ class Families:
         }
 
 
-def _member_data(member: Member) -> dict[str, Any]:
-    data = asdict(member)
-    if member.closest is not None:
-        data["closest"] |= {name: rounded(data["closest"][name]) for name in ("share", "share_back")}
+def _data(item: Member | Containment) -> dict[str, Any]:
+    data = asdict(item)
+    shares = data["closest"] if isinstance(item, Member) else data
+    if shares is not None:
+        shares |= {name: rounded(shares[name]) for name in ("share", "share_back")}
+    if isinstance(item, Containment):
+        del data["part"]["closest"], data["whole"]["closest"]
     return data
-
-
-def _containment_data(item: Containment) -> dict[str, Any]:
-    part, whole = (asdict(member) for member in (item.part, item.whole))
-    del part["closest"], whole["closest"]
-    shares = {"share": rounded(item.share), "share_back": rounded(item.share_back)}
-    return {"part": part, "whole": whole, **shares}
 
 
 @stage("comparing texts")

@@ -129,7 +129,8 @@ class Repository:
             OptionError: git fails.
         """
         limits = [one if one.startswith(":") else f":(icase){one}" for one in patterns]
-        watched = set(_names(self._difference(old, new, ["--no-renames", "--name-only"], limits)))
+        listed = self._difference(old, new, ["--no-renames", "--name-only"], limits)
+        watched = {os.fsdecode(name) for name in listed.split(b"\0")[:-1]}
         raw = self._difference(old, new, ["--raw", "-M", "--no-abbrev"])
         return [change for change in _changes(raw, watched) if change.old.watched or change.new.watched]
 
@@ -196,10 +197,6 @@ def _changes(raw: bytes, watched: set[str]) -> Iterator[Change]:
             StoredFile(new_name, new_mode, new_blob, new_name in watched),
             status[0] not in "ADMRCT",
         )
-
-
-def _names(listed: bytes) -> list[str]:
-    return [os.fsdecode(name) for name in listed.split(b"\0")[:-1]]
 
 
 def _environment() -> dict[str, str]:

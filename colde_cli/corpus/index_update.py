@@ -16,9 +16,9 @@ import secrets
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -372,18 +372,19 @@ class _Update:
     def _read_files(self) -> None:
         """Look at all files that may have changed; read and encode those with an unknown content."""
         self._clock.expect(self._sql("SELECT count(*) FROM waiting").fetchone()[0])
-        with closing(self._unknown()) as paths, closing(self._encodings(paths)) as items:
+        with ExitStack() as stack:
+            paths = stack.enter_context(closing(self._unknown()))
+            if self._cluster is not None:
+                encodings = self._cluster.encode_files(paths, self._encoder)
+            else:
+                encodings = encode_files(paths, self._encoder, CorpusReader(), self._clock)
+            items = stack.enter_context(closing(encodings))
             while True:
                 with self._timed("encode"):
                     item = next(items, None)
                 if item is None:
                     break
                 self._finish(item)
-
-    def _encodings(self, paths: Iterator[Path]) -> Generator[Encoding | Skipped, None, None]:
-        if self._cluster is not None:
-            return self._cluster.encode_files(paths, self._encoder)
-        return encode_files(paths, self._encoder, CorpusReader(), self._clock)
 
     def _finish(self, item: Encoding | Skipped) -> None:
         """Write what came of a file, for it and all others of its content."""

@@ -78,15 +78,12 @@ def writing(folder: Path, *, make: bool = False) -> Iterator[Index]:
         # Another process may have begun to write it.
         if made:
             with suppress(BadIndexError), only_writer(folder, patience=0.0):
-                if _holds_nothing(folder):
+                empty = False
+                with suppress(sqlite3.Error), closing(connect(folder)) as connection:
+                    empty = not connection.execute("SELECT count(*) FROM contents").fetchone()[0]
+                if empty:
                     shutil.rmtree(folder, ignore_errors=True)
         raise
-
-
-def _holds_nothing(folder: Path) -> bool:
-    with suppress(sqlite3.Error), closing(connect(folder)) as connection:
-        return not connection.execute("SELECT count(*) FROM contents").fetchone()[0]
-    return False
 
 
 def _make_folder(folder: Path) -> bool:

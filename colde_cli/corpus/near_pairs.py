@@ -307,16 +307,12 @@ class NearPairs:
                 start + 1, int(np.searchsorted(self._sampled, self._sampled[start] + _LOOKED_UP, "right")) - 1
             )
             own = np.array(positions[self._sampled[start] : self._sampled[end]])
-            yield end, self._often(_partners(hashes, owners, own), sizes)
+            first, second = _partners(hashes, owners, own)
+            keys, counts = np.unique(first * len(self) + second, return_counts=True)
+            # Often enough for the smaller of their samples.
+            smaller = np.minimum(sizes[keys // len(self)], sizes[keys % len(self)])
+            yield end, keys[counts >= np.maximum(MIN_SAMPLED * smaller, np.minimum(smaller, 2))]
             start = end
-
-    def _often(self, pairs: tuple[Ints, Ints], sizes: Ints) -> Ints:
-        """Keys of the pairs that occur often enough for the smaller of their samples."""
-        first, second = pairs
-        keys, counts = np.unique(first * len(self) + second, return_counts=True)
-        smaller = np.minimum(sizes[keys // len(self)], sizes[keys % len(self)])
-        kept: Ints = keys[counts >= np.maximum(MIN_SAMPLED * smaller, np.minimum(smaller, 2))]
-        return kept
 
     def _postings(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.int64]]:
         """Sampled shingles in ascending order, their documents, and where each entry came to stand; all in files."""

@@ -178,7 +178,13 @@ class _Grouping:
         self, min_score: float | None, resolution: float, encoded: int, skipped: tuple[Skipped, ...]
     ) -> Clusters:
         """Divide them."""
-        cards, least = self._cards, self._least_score() if min_score is None else min_score
+        cards, encoder, field = self._cards, self._encoder, self._field
+        if min_score is not None:
+            least = min_score
+        elif field is not None and len(field.profile.scores):
+            least = float(np.quantile(field.profile.scores, PERCENTILE))
+        else:
+            least = 0.5 if encoder.config.threshold is None else encoder.config.threshold
         links = self._links(least)
         groups = communities(len(cards), links, resolution)
         made = [self._members(group, links) for group in groups]
@@ -188,20 +194,14 @@ class _Grouping:
         return Clusters(
             tuple(sorted(clusters, key=lambda cluster: (-len(cluster.members), cluster.members[0].path))),
             tuple(self._member(number) for number in range(len(cards)) if number not in linked),
-            self._encoder.info,
+            encoder.info,
             len(cards),
             encoded,
             least,
             skipped,
             tuple((card.path, card.warnings) for card in cards if card.warnings),
-            None if self._field is None else self._field.profile.info,
+            None if field is None else field.profile.info,
         )
-
-    def _least_score(self) -> float:
-        """From which score two documents are neighbours."""
-        if self._field is not None and len(self._field.profile.scores):
-            return float(np.quantile(self._field.profile.scores, PERCENTILE))
-        return 0.5 if self._encoder.config.threshold is None else self._encoder.config.threshold
 
     def _scores(self, number: int, others: Sequence[int]) -> NDArray[np.float64]:
         cards = [self._cards[other] for other in others]

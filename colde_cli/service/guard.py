@@ -120,7 +120,11 @@ class Access:
             host = (urlsplit(f"//{headers.get('host', '')}").hostname or "").rstrip(".")
         except ValueError:
             host = ""
-        if host not in self.hosts and not _is_address(host):
+        try:
+            known = host in self.hosts or bool(ipaddress.ip_address(host))
+        except ValueError:
+            known = False
+        if not known:
             wrong = "This service does not go by the name in the Host header; see --allow-host."
             raise RequestError(400, wrong)
 
@@ -197,13 +201,6 @@ def too_large(most_bytes: int) -> RequestError:
     return RequestError(
         413, f"The upload is larger than {most_bytes / 1e6:g} MB, the most that this service takes."
     )
-
-
-def _is_address(host: str) -> bool:
-    try:
-        return bool(ipaddress.ip_address(host))
-    except ValueError:
-        return False
 
 
 def _with_headers(send: Send) -> Send:

@@ -82,7 +82,7 @@ class Library:
                 paths.append((root / name).resolve())
         if not paths:
             raise OptionError(f"{name[:200]!r} is no path of a file.")
-        inside = [path for path in paths if self._allowed(path)]
+        inside = [path for path in paths if any(map(path.is_relative_to, self.roots))]
         there = [path for path in inside if os.path.exists(path)]  # noqa: PTH110 - False where it may not be looked at
         folders = ", ".join(map(str, self.roots))
         if not inside:
@@ -112,9 +112,6 @@ class Library:
                     return rank_index(encoding, index, self._model.encoder, **options)
             files, _ = find_files(place, wanted.chosen.glob, within=self.roots)
             return rank_files(encoding, files, self._model.encoder, budget=wanted.budget, **options)
-
-    def _allowed(self, path: Path) -> bool:
-        return any(path.is_relative_to(root) for root in self.roots)
 
 
 def create_server(library: Library) -> MCPServer[Any]:

@@ -48,6 +48,10 @@ class Upload:
     name: str
     encoding: Encoding
 
+    def named(self) -> Encoding:
+        """The encoding of a document that has the name which clients know it by."""
+        return replace(self.encoding, document=replace(self.encoding.document, path=self.name))
+
 
 def file_name(name: str) -> str:
     """The last part of a path as a client gave it, on one line and without signs that steer a terminal or a page."""
@@ -196,7 +200,7 @@ class Service:
             named.check(end)
 
         def job(progress: Progress) -> str:
-            a, b = (self._under_its_name(named, password, progress) for named in pair)
+            a, b = (self._read(named, password, progress)[0].named() for named in pair)
             comparison = compare_encodings(
                 a, b, self.corpus.encoder, ignore, passages=passages, progress=progress
             )
@@ -204,11 +208,6 @@ class Service:
             return view(comparison)
 
         return await self.workers.run(job, gone)
-
-    def _under_its_name(self, named: Named, password: str | None, progress: Progress) -> Encoding:
-        """The encoding of a document under the name that clients know it by."""
-        document, _ = self._read(named, password, progress)
-        return replace(document.encoding, document=replace(document.encoding.document, path=document.name))
 
     def _read(self, named: Named, password: str | None, progress: Progress) -> tuple[Upload, str]:
         """A document and the id of its upload; "" for one of the corpus."""
