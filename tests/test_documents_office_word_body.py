@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from word_files import p, part, related, relations, root, row, write_word
+from word_files import linked, p, part, relations, root, row, write_word
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.outside import digest_of
@@ -199,15 +199,12 @@ def test_headers_and_footers(path: Path) -> None:
         '<w:headerReference w:type="even" r:id="h3"/><w:footerReference w:type="default" r:id="f1"/></w:sectPr>'
     )
     files = {
-        "word/_rels/document.xml.rels": related(
-            *((f"h{number}", "header", f"h{number}.xml") for number in (1, 2, 3)), ("f1", "footer", "f1.xml")
-        ),
-        "word/h1.xml": header("Tides"),
-        "word/h2.xml": root("hdr", p("First") + word_art).encode(),
-        "word/h3.xml": root("hdr", p("Even")).encode(),
-        "word/f1.xml": root("ftr", p("Liability is capped at EUR 10,000")).encode(),
+        "h1 header h1.xml": header("Tides"),
+        "h2 header h2.xml": root("hdr", p("First") + word_art).encode(),
+        "h3 header h3.xml": root("hdr", p("Even")).encode(),
+        "f1 footer f1.xml": root("ftr", p("Liability is capped at EUR 10,000")).encode(),
     }
-    document = read(write_word(path, p("Bells.") + sections, parts=files))
+    document = read(write_word(path, p("Bells.") + sections, parts=linked(files)))
     assert document.text == "Bells."
     assert beside(document) == [
         ("headers", "Tides, page # of #", ""),
@@ -229,12 +226,10 @@ def test_comments_notes_and_links(path: Path) -> None:
     )
     notes = f'<w:footnote w:id="9">{p("Nobody asks.")}</w:footnote>'
     files = {
-        "word/_rels/document.xml.rels": related(
-            ("c", "comments", "comments.xml"), ("l1", "hyperlink", "https://bank.example/")
-        ),
-        "word/comments.xml": root("comments", comments).encode(),
+        "c comments comments.xml": root("comments", comments).encode(),
+        "l1 hyperlink https://bank.example/": b"",
     }
-    document = read(write_word(path, body, notes, parts=files))
+    document = read(write_word(path, body, notes, parts=linked(files)))
     assert document.text == "Pay ten euros here or below"
     assert beside(document) == [
         ("links", "https://bank.example", "here"),
@@ -254,16 +249,13 @@ PICTURE = (
 
 def test_pictures_in_the_order_of_the_text(path: Path) -> None:
     files = {
-        "word/_rels/document.xml.rels": related(
-            *(("i1", "image", "media/one.png"), ("i2", "image", "media/two.png")),
-            ("i3", "image", "file:///C:/three.png"),
-        ),
-        "word/media/one.png": b"one",
-        "word/media/two.png": b"two",
+        "i1 image media/one.png": b"one",
+        "i2 image media/two.png": b"two",
+        "i3 image file:///C:/three.png": b"",
     }
     runs = PICTURE.format(7, "a seal", "i2") + PICTURE.format(8, "", "i1") + PICTURE.format(9, "", "i2")
-    linked = PICTURE.format(1, "", "i3").replace("r:embed", "r:link")
-    document = read(write_word(path, f"<w:p>{r('See')}{runs}{linked}</w:p>", parts=files))
+    outside = PICTURE.format(1, "", "i3").replace("r:embed", "r:link")
+    document = read(write_word(path, f"<w:p>{r('See')}{runs}{outside}</w:p>", parts=linked(files)))
     assert [(one.kind.value, one.digest, one.source) for one in document.parts] == [
         ("pictures", digest_of(b"two"), "word/media/two.png"),
         ("pictures", digest_of(b"one"), "word/media/one.png"),
@@ -298,8 +290,8 @@ def with_parts(
     drawing = f"<w:r><w:drawing><wp:inline>{graphic}</wp:inline></w:drawing></w:r>"
     body = (
         p("Figures.")
-        + f"<w:p>{drawing.format('<c:chart r:id=' + chr(34) + 'c1' + chr(34) + '/>')}</w:p>"
-        + f"<w:p>{drawing.format('<dgm:relIds r:dm=' + chr(34) + 'd1' + chr(34) + '/>')}</w:p>"
+        + f"<w:p>{drawing.format('<c:chart r:id=`c1`/>')}</w:p>".replace("`", '"')
+        + f"<w:p>{drawing.format('<dgm:relIds r:dm=`d1`/>')}</w:p>".replace("`", '"')
         + '<w:p><w:r><w:object><o:OLEObject ProgID="Package" r:id="o1"/></w:object></w:r></w:p>'
     )
     points = "".join(
@@ -307,17 +299,15 @@ def with_parts(
         for word in ("Plan", "Build")
     )
     files = {
-        "word/_rels/document.xml.rels": related(
-            *(("c1", "chart", "charts/chart1.xml"), ("d1", "diagramData", "diagrams/data1.xml")),
-            ("o1", "oleObject", "embeddings/one.bin"),
-        ),
+        "c1 chart charts/chart1.xml": chart(value, colour),
+        "d1 diagramData diagrams/data1.xml": part("dgm:dataModel", f"<dgm:ptLst>{points}</dgm:ptLst>"),
+        "o1 oleObject embeddings/one.bin": ole,
+    }
+    data = {
         "word/charts/_rels/chart1.xml.rels": relations("package").replace(b"package.xml", b"book.xlsx"),
         "word/charts/book.xlsx": workbook(date),
-        "word/charts/chart1.xml": chart(value, colour),
-        "word/diagrams/data1.xml": part("dgm:dataModel", f"<dgm:ptLst>{points}</dgm:ptLst>"),
-        "word/embeddings/one.bin": ole,
     }
-    return read(write_word(path, body, parts=files))
+    return read(write_word(path, body, parts=linked(files) | data))
 
 
 def test_charts_diagrams_and_objects(tmp_path: Path) -> None:
@@ -358,19 +348,18 @@ def test_drawn_words_are_text_and_a_fallback_is_read_if_nothing_else_is(path: Pa
 def test_documents_inside_the_document(tmp_path: Path) -> None:
     inner = write_word(tmp_path / "inner.docx", p("Inside", "berschrift1") + p("Words of Word."))
     files = {
-        "word/_rels/document.xml.rels": related(
-            *((f"k{number}", "aFChunk", f"chunk{number}") for number in range(4)),
-            *(("k4", "aFChunk", "chunk.txt"), ("k5", "subDocument", "file:///C:/sub.docx")),
-        ),
-        "word/chunk0": b"<html><body><p>Words of a page</p></body></html>",
-        "word/chunk1": inner.read_bytes(),
-        "word/chunk2": b"{\\rtf1 words}",
-        "word/chunk.txt": b"Plain words.",
+        "k0 aFChunk chunk0": b"<html><body><p>Words of a page</p></body></html>",
+        "k1 aFChunk chunk1": inner.read_bytes(),
+        "k2 aFChunk chunk2": b"{\\rtf1 words}",
+        "k3 aFChunk missing": b"",
+        "k4 aFChunk chunk.txt": b"Plain words.",
+        "k5 subDocument file:///C:/sub.docx": b"",
     }
     chunks = "".join(f'<w:altChunk r:id="k{number}"/>' for number in range(5))
-    document = read(
-        write_word(tmp_path / "a.docx", p("Outer.") + chunks + '<w:subDoc r:id="k5"/>', parts=files)
-    )
+    body = p("Outer.") + chunks + '<w:subDoc r:id="k5"/>'
+    made = linked(files)
+    del made["word/missing"]
+    document = read(write_word(tmp_path / "a.docx", body, parts=made))
     assert document.text == "Outer.\n\nWords of a page\n\nInside\n\nWords of Word.\n\nPlain words."
     assert parts(document) == [("embedded-files", "", ""), ("embedded-files", "file:///C:/sub.docx", "")]
 
@@ -381,16 +370,9 @@ def numbered(path: Path, form: str = "decimal") -> Document:
     lists = f'<w:abstractNum w:abstractNumId="4">{level}</w:abstractNum>'
     lists += "".join(f'<w:num w:numId="{number}"><w:abstractNumId w:val="4"/></w:num>' for number in (7, 8))
     item = '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="{}"/></w:numPr>'
-    body = (
-        p("Fee", properties=item.format(7))
-        + p("Term", properties=item.format(8))
-        + p("Not", properties=item.format(0))
-    )
-    files = {
-        "word/numbering.xml": root("numbering", lists).encode(),
-        "word/_rels/document.xml.rels": relations("styles", "numbering"),
-    }
-    return read(write_word(path, body, parts=files))
+    body = "".join(p(text, properties=item.format(of)) for text, of in (("Fee", 7), ("Term", 8), ("Not", 0)))
+    files = {"n numbering numbering.xml": root("numbering", lists).encode()}
+    return read(write_word(path, body, parts=linked(files)))
 
 
 def test_definitions_of_lists_in_use(path: Path) -> None:
@@ -442,10 +424,7 @@ def test_every_word_is_in_the_body_or_beside_it(tmp_path: Path, words: list[tupl
         else:
             look = {"hidden": "<w:vanish/>", "struck": "<w:strike/>"}.get(kind, "")
             runs.append(r(f" {number}", look))
-    files = {
-        "word/comments.xml": root("comments", "".join(comments)).encode(),
-        "word/_rels/document.xml.rels": relations("styles", "comments"),
-    }
+    files = linked({"c comments comments.xml": root("comments", "".join(comments)).encode()})
     document = read(write_word(tmp_path / "a.docx", p("Start.") + f"<w:p>{''.join(runs)}</w:p>", parts=files))
     body = [str(number) for kind, number in words if kind in ("shown", "struck")]
     assert document.text.split() == ["Start.", *body]

@@ -63,20 +63,18 @@ def relations(*kinds: str) -> bytes:
     return f"<Relationships>{''.join(inner)}</Relationships>".encode()
 
 
-def related(*targets: tuple[str, str, str]) -> bytes:
-    """The part that names what the main part refers to: identifier, kind and target of each.
+def linked(named: dict[str, bytes]) -> dict[str, bytes]:
+    """The parts that the main part refers to by "identifier kind target", with its relations.
 
     A target with a colon stands outside the file. Styles and footnotes are there, too.
     """
-    inner = (
-        f'<Relationship Id="{identifier}" Type="{_RELATION}/{kind}" Target="{target}"'
-        f"{' TargetMode=' + chr(34) + 'External' + chr(34) if ':' in target else ''}/>"
-        for identifier, kind, target in (
-            *(("styles", "styles", "styles.xml"), ("footnotes", "footnotes", "footnotes.xml")),
-            *targets,
-        )
-    )
-    return f"<Relationships>{''.join(inner)}</Relationships>".encode()
+    made = ""
+    for names in ("styles styles styles.xml", "footnotes footnotes footnotes.xml", *named):
+        identifier, kind, target = names.split(" ")
+        mode = ' TargetMode="External"' if ":" in target else ""
+        made += f'<Relationship Id="{identifier}" Type="{_RELATION}/{kind}" Target="{target}"{mode}/>'
+    inside = {f"word/{names.split(' ')[2]}": part for names, part in named.items() if ":" not in names}
+    return {"word/_rels/document.xml.rels": f"<Relationships>{made}</Relationships>".encode(), **inside}
 
 
 def part(name: str, inner: str) -> bytes:
