@@ -40,7 +40,7 @@ from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.evaluation.data import json_lines
 from colde_cli.similarity.alignment import align
-from colde_cli.views.word.redline import read_resolved, redline_docx
+from colde_cli.views.word.tracked_file import read_resolved, redline_docx
 
 if TYPE_CHECKING:
     from docx.document import Document as WordFile

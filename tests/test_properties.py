@@ -311,7 +311,7 @@ def test_both_documents_can_be_rebuilt_from_tracked_changes(pair: tuple[Document
 def test_accepting_tracked_changes_in_word_gives_b_and_rejecting_them_a(
     pair: tuple[Document, Document],
 ) -> None:
-    from colde_cli.views.word.redline import redline_docx
+    from colde_cli.views.word.tracked_file import redline_docx
 
     a, b = pair
     file = redline_docx(a, b, align(a, b, None)).content

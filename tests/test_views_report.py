@@ -24,8 +24,8 @@ from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import IgnoreOptions, Operation
 from colde_cli.views.changes import marked
 from colde_cli.views.escaping import harmless
-from colde_cli.views.report.html import MAX_LINES, comparison_html, heat_maps
 from colde_cli.views.report.overview import change_excerpt
+from colde_cli.views.report.report_page import MAX_LINES, comparison_html, heat_maps
 
 LONG = "The committee met on the second Tuesday and heard three reports about the harbour wall."
 PAGE = html.HtmlElement

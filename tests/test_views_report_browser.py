@@ -17,7 +17,7 @@ from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.similarity.pairs import State
-from colde_cli.views.report.html import comparison_html
+from colde_cli.views.report.report_page import comparison_html
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 

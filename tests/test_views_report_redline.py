@@ -23,7 +23,7 @@ from test_views_report_browser import (
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.pairs import State
 from colde_cli.views.escaping import harmless
-from colde_cli.views.report.html import comparison_html
+from colde_cli.views.report.report_page import comparison_html
 
 __all__ = ["address", "browser", "narrow", "pytestmark", "versions", "wide"]
 

@@ -15,7 +15,7 @@ from colde_cli.views.agent import comparison_answer
 from colde_cli.views.github import comparison_annotations
 from colde_cli.views.output import Format, show
 from colde_cli.views.page import pair_of_files
-from colde_cli.views.report.html import comparison_html
+from colde_cli.views.report.report_page import comparison_html
 from colde_cli.views.sentences import change_place, verdict, weightiest_change
 from colde_cli.views.summary import comparison_summary
 

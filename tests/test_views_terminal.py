@@ -33,7 +33,7 @@ from colde_cli.views.changes import pieces
 from colde_cli.views.console import Redline, WrappedFacts
 from colde_cli.views.heatmap import HeatMap
 from colde_cli.views.output import Format, show
-from colde_cli.views.report.html import comparison_html
+from colde_cli.views.report.report_page import comparison_html
 from colde_cli.views.schema_files import schemas
 from colde_cli.views.summary import comparison_summary
 from colde_cli.views.wording import (

@@ -24,7 +24,7 @@ from colde_cli.errors import OptionError
 from colde_cli.similarity.alignment import align
 from colde_cli.views.output import Format, choose_format
 from colde_cli.views.word.markup import resolve
-from colde_cli.views.word.redline import comparison_docx, read_resolved, redline_docx
+from colde_cli.views.word.tracked_file import comparison_docx, read_resolved, redline_docx
 
 if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
@@ -345,7 +345,7 @@ def test_what_no_one_foresaw_costs_only_the_layout(tmp_path: Path, monkeypatch: 
         raise IndexError
 
     a, b = (read(layout(tmp_path / f"{number}.docx", text)) for number, text in enumerate((SHORE, PIER)))
-    monkeypatch.setattr("colde_cli.views.word.redline.write_changes", fail)
+    monkeypatch.setattr("colde_cli.views.word.tracked_file.write_changes", fail)
     found = redline_docx(a, b, align(a, b, None))
     assert found.warnings == (
         "The layout of 0.docx was not kept: it is built in an unknown way (IndexError).",

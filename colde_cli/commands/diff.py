@@ -184,7 +184,7 @@ def _write_binary(
 ) -> None:
     """Write tracked changes, or the pages of two PDFs side by side; of other documents, their text as one column."""
     if chosen is Format.DOCX:
-        from colde_cli.views.word.redline import comparison_docx
+        from colde_cli.views.word.tracked_file import comparison_docx
 
         redline = comparison_docx(comparison)
         for sentence in redline.warnings:

@@ -72,7 +72,7 @@ class PairReports:
 
     def write(self, pair: tuple[str, str], comparison: Comparison) -> None:
         """Write the report on a pair."""
-        from colde_cli.views.report.html import comparison_html
+        from colde_cli.views.report.report_page import comparison_html
 
         name = f"{len(self.names) + 1:04}.html"
         self._write(name, comparison_html(comparison))

@@ -45,7 +45,7 @@ from colde_cli.settings import VERSION
 from colde_cli.types import ignoring
 from colde_cli.views.escaping import short
 from colde_cli.views.json import comparison_json, ranking_json
-from colde_cli.views.report.html import comparison_html
+from colde_cli.views.report.report_page import comparison_html
 
 UPLOAD = "Colde-Upload"
 """Header of an answer: the id of the document that was sent, for `upload` of a later request."""

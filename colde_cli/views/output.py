@@ -115,7 +115,7 @@ def show(result: object, chosen: Format = Format.TABLE, *, to_file: bool = False
 
 _OF_PAGE = {
     Format.TABLE: ("terminal", "page_table"),
-    Format.MARKDOWN: ("markdown", "page_markdown"),
+    Format.MARKDOWN: ("markdown_page", "page_markdown"),
     Format.HTML: ("html_page", "page_html"),
     Format.SUMMARY: ("summary", "page_summary"),
 }
@@ -125,7 +125,7 @@ _OWN = {
     ("", Format.JSON): ("json", "result_json"),
     ("", Format.JSONL): ("json", "result_jsonl"),
     ("", Format.GITHUB): ("github", "comparison_github"),
-    ("Comparison", Format.HTML): ("report.html", "comparison_html"),
+    ("Comparison", Format.HTML): ("report.report_page", "comparison_html"),
     ("Comparison", Format.SUMMARY): ("summary", "comparison_summary"),
     ("Evaluation", Format.TABLE): ("evaluation_view", "evaluation_table"),
     ("Evaluation", Format.HTML): ("evaluation_view", "evaluation_html"),

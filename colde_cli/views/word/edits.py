@@ -20,7 +20,7 @@ from colde_cli.similarity.redline import Operation, redline
 from colde_cli.similarity.tracked_changes import Anchor, Block, Flow, merge
 from colde_cli.views.word.markup import Element, Marker, child, drop_changes
 from colde_cli.views.word.paragraphs import Stretch, paragraphs
-from colde_cli.views.word.source import (
+from colde_cli.views.word.word_source import (
     BlockSource,
     Letter,
     NotKept,

@@ -20,7 +20,7 @@ from colde_cli.views.word.edits import (
     replace_table,
 )
 from colde_cli.views.word.markup import Element, Marker, child
-from colde_cli.views.word.source import BlockSource, NotKept, WordSource, is_empty, runs_of
+from colde_cli.views.word.word_source import BlockSource, NotKept, WordSource, is_empty, runs_of
 
 if TYPE_CHECKING:
     from docx.document import Document as WordFile

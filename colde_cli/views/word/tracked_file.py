@@ -26,7 +26,7 @@ from colde_cli.views.changes import TITLE, outside_rows, row_line
 from colde_cli.views.word.kept_file import write_changes
 from colde_cli.views.word.markup import AUTHOR, Element, Marker, child, resolve
 from colde_cli.views.word.paragraphs import paragraphs, remarks
-from colde_cli.views.word.source import NotKept, WordSource, word_source
+from colde_cli.views.word.word_source import NotKept, WordSource, word_source
 from colde_cli.views.wording import file_name, plain, plural
 
 if TYPE_CHECKING:
