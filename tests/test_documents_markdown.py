@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from read_documents import beside, check_same, check_traced, everything, headings, outline, structure, unread
 
 from colde_cli.documents.document import Document, Part, SectionKind
 from colde_cli.documents.markdown import MAX_NESTING, read_markdown
@@ -16,24 +15,6 @@ from colde_cli.errors import LimitError, NoTextError, UnsupportedFormatError
 
 def markdown(content: str) -> Document:
     return read_markdown(content.encode(), "a.md", "a.md")
-
-
-def beside(document: Document) -> list[tuple[OutsideKind, str, str]]:
-    """Texts outside, but for the levels of headings."""
-    texts = [(text.kind, text.text, text.about) for text in document.outside]
-    return [text for text in texts if text[0] is not OutsideKind.STRUCTURE]
-
-
-def structure(document: Document) -> list[tuple[str, str]]:
-    return [(text.text, text.about) for text in document.outside if text.kind is OutsideKind.STRUCTURE]
-
-
-def unread(document: Document) -> list[tuple[PartKind, str]]:
-    return [(part.kind, part.about) for part in document.parts]
-
-
-def headings(document: Document) -> list[tuple[int, str]]:
-    return [(section.level, section.heading) for section in document.sections]
 
 
 def test_headings_fences_and_front_matter() -> None:
@@ -51,33 +32,56 @@ def test_headings_fences_and_front_matter() -> None:
     ]
 
 
-def test_text_between_two_rules_is_no_front_matter() -> None:
-    assert markdown("---\n\nWords.\n\n---\n\nMore.").text == "Words.\n\nMore."
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("---\n\nWords.\n\n---\n\nMore.", "Words.\n\nMore."),  # no front matter
+        (
+            "# A\n\n- one\n- two\n  goes on\n\n***\n\n> said\n> she\n",
+            "A\n\n- one\n\n- two goes on\n\nsaid she",
+        ),
+        (
+            "1. a\n   - b\n\n     more of b\n   - c\n2. d\n-\n- - e\n\n1979. A year.\n",
+            "1. a\n\n- b\n\nmore of b\n\n- c\n\n2. d\n\n-\n\n- - e\n\n1979. A year.",
+        ),
+        ("Before.\n\na | *b*\n--|--\n1 | 2\n\nAfter.", "Before.\n\na | b\n1 | 2\n\nAfter."),
+        ("Before.\n\n| a | b |\n|:--|--:|\n| 1 | 2 |\n\nAfter.", "Before.\n\na | b\n1 | 2\n\nAfter."),
+        ("R&amp;D &copy; &#8211; &lt;b&gt; AT&T &nosuch;", "R&D © – <b> AT&T &nosuch;"),
+        (
+            'See [the bells][1] and [nets].\n\n[1]: https://example.org "Bells"\n[nets]: <n.html>\n',
+            "See the bells and nets.",
+        ),
+        (
+            "Words:\n\n    if bell:\n        ring()\n\n- ~~~\n  # &amp; no heading\n  x = *y*\n  ~~~\n",
+            "Words:\n\nif bell:\n    ring()\n\n- # &amp; no heading\nx = *y*",
+        ),
+        ("```\none\ntwo", "one\ntwo"),
+        (
+            "# A\n\nBells[^1] ring[^b] often[^3].\n\n[^1]: Of *bronze*,\n   mostly.\n[^b]: When\n\nMore.\n\n# B\n\nEnd.",
+            "A\n\nBells ring often[^3].\n\nMore.\n\nOf bronze, mostly.\n\nWhen\n\nB\n\nEnd.",
+        ),
+        ("> Bells[^1].\n>\n> [^1]: Of bronze,\n> mostly.\n", "Bells.\n\nOf bronze, mostly."),
+        ("one  \ntwo\\\nthree\nfour", "one two three four"),
+        ("A ![net *of* &amp; [cork](c.html)](n.png) here.", "A net of & cork here."),
+        ("- [ ] waive\n- [x] keep\n- [y] no\n\n[ ] no", "- ☐ waive\n\n- ☒ keep\n\n- [y] no\n\n[ ] no"),
+        ("**bold** and *slanted* and _too_", "bold and slanted and too"),
+        ("[bells](https://example.org) ![a net](n.png)", "bells a net"),
+        ("`code` and snake_case_name", "code and snake_case_name"),
+        (r"5 \* 3", "5 * 3"),
+        ("2 * 3 * 4", "2 * 3 * 4"),
+        ("a <!-- hidden --> b", "a b"),
+        ("[a net](https://example.org/net_(of_cork)) is [one](#a)", "a net is one"),
+        ("**a and __b__**, *c `d` e*", "a and b, c d e"),
+    ],
+)
+def test_marks_vanish_and_words_stay(source: str, text: str) -> None:
+    assert markdown(source).text == text
 
 
 def test_setext_headings() -> None:
     document = markdown("The *first*\nbell\n===\n\nWords.\n\nThe second\n-\n\nMore.\n\n- no heading\n---\n")
     assert headings(document) == [(1, "The first bell"), (2, "The second")]
     assert document.text.endswith("More.\n\n- no heading")
-
-
-def test_lists_quotes_and_rules() -> None:
-    document = markdown("# A\n\n- one\n- two\n  goes on\n\n***\n\n> said\n> she\n")
-    assert document.text == "A\n\n- one\n\n- two goes on\n\nsaid she"
-
-
-def test_nested_lists_keep_their_marks() -> None:
-    document = markdown("1. a\n   - b\n\n     more of b\n   - c\n2. d\n-\n- - e\n\n1979. A year.\n")
-    assert document.text.split("\n\n") == [
-        "1. a",
-        "- b",
-        "more of b",
-        "- c",
-        "2. d",
-        "-",
-        "- - e",
-        "1979. A year.",
-    ]
 
 
 def test_headings_in_quotations_and_lists_are_text() -> None:
@@ -94,22 +98,6 @@ def test_comments_of_many_lines_hold_no_headings() -> None:
     assert document.text == "A\n\nWords follow."
 
 
-@pytest.mark.parametrize("table", ["a | *b*\n--|--\n1 | 2", "| a | b |\n|:--|--:|\n| 1 | 2 |"])
-def test_tables_with_and_without_outer_bars(table: str) -> None:
-    assert markdown(f"Before.\n\n{table}\n\nAfter.").text == "Before.\n\na | b\n1 | 2\n\nAfter."
-
-
-def test_entities() -> None:
-    assert markdown("R&amp;D &copy; &#8211; &lt;b&gt; AT&T &nosuch;").text == "R&D © – <b> AT&T &nosuch;"
-
-
-def test_link_definitions_vanish_and_links_keep_their_words() -> None:
-    document = markdown(
-        'See [the bells][1] and [nets].\n\n[1]: https://example.org "Bells"\n[nets]: <n.html>\n'
-    )
-    assert document.text == "See the bells and nets."
-
-
 def test_raw_html() -> None:
     document = markdown(
         '<div align="center">\n<h1>Of Bells &amp; Nets</h1>\n<p>By <b>A. Kerrin</b><br>and others</p>\n'
@@ -124,33 +112,6 @@ def test_html_that_nothing_closes_hides_no_text(opening: str) -> None:
     assert "Words." in markdown(f"A.\n\n{opening}\n\nWords.").text
 
 
-def test_code_keeps_its_lines() -> None:
-    document = markdown(
-        "Words:\n\n    if bell:\n        ring()\n\n- ~~~\n  # &amp; no heading\n  x = *y*\n  ~~~\n"
-    )
-    assert document.text == "Words:\n\nif bell:\n    ring()\n\n- # &amp; no heading\nx = *y*"
-    assert markdown("```\none\ntwo").text == "one\ntwo"
-
-
-def test_footnotes_stand_at_the_end_of_their_section() -> None:
-    document = markdown(
-        "# A\n\nBells[^1] ring[^b] often[^3].\n\n[^1]: Of *bronze*,\n   mostly.\n[^b]: When\n\nMore.\n\n# B\n\nEnd.\n"
-    )
-    assert document.text == "A\n\nBells ring often[^3].\n\nMore.\n\nOf bronze, mostly.\n\nWhen\n\nB\n\nEnd."
-
-
-def test_a_footnote_in_a_quotation_has_no_marks_of_it() -> None:
-    assert markdown("> Bells[^1].\n>\n> [^1]: Of bronze,\n> mostly.\n").text == "Bells.\n\nOf bronze, mostly."
-
-
-def test_hard_breaks_are_blanks() -> None:
-    assert markdown("one  \ntwo\\\nthree\nfour").text == "one two three four"
-
-
-def test_images_give_their_alternative_text() -> None:
-    assert markdown("A ![net *of* &amp; [cork](c.html)](n.png) here.").text == "A net of & cork here."
-
-
 def test_title_is_the_outermost_heading() -> None:
     assert markdown("## Sub\n\nx\n\n# Top\n\ny").title == "Top"
     assert markdown("words only").title == "a.md"
@@ -160,23 +121,6 @@ def test_title_is_the_outermost_heading() -> None:
 def test_no_words() -> None:
     with pytest.raises(NoTextError):
         markdown("---\ntitle: x\n---\n\n\n")
-
-
-@pytest.mark.parametrize(
-    ("marked", "words"),
-    [
-        ("**bold** and *slanted* and _too_", "bold and slanted and too"),
-        ("[bells](https://example.org) ![a net](n.png)", "bells a net"),
-        ("`code` and snake_case_name", "code and snake_case_name"),
-        (r"5 \* 3", "5 * 3"),
-        ("2 * 3 * 4", "2 * 3 * 4"),
-        ("a <!-- hidden --> b", "a b"),
-        ("[a net](https://example.org/net_(of_cork)) is [one](#a)", "a net is one"),
-        ("**a and __b__**, *c `d` e*", "a and b, c d e"),
-    ],
-)
-def test_inline_marks(marked: str, words: str) -> None:
-    assert markdown(marked).text == words
 
 
 @pytest.mark.parametrize("mark", ["![", "[a](", "**a ", "__a ", "*a ", "_a ", "`", "<http:", "a <!-- "])
@@ -225,11 +169,10 @@ def test_texts_outside(source: str, text: str, kind: OutsideKind, beside_it: str
 
 
 @pytest.mark.parametrize(
-    "source", ["<!-- {} -->", "[//]: # ({})", "<p title='{}'>x</p>", "**x** <i class={}>y</i>"]
+    "source", ["<!-- @ -->", "[//]: # (@)", "<p title='@'>x</p>", "**x** <i class=@>y</i>"]
 )
 def test_what_nobody_sees_makes_no_difference(source: str) -> None:
-    one, other = (markdown(f"Words.\n\n{source.format(word)}") for word in ("five", "nine"))
-    assert (one.text, one.outside, one.parts) == (other.text, other.outside, other.parts)
+    check_same(markdown, f"Words.\n\n{source}")
 
 
 def test_a_link_that_says_where_it_leads_is_no_text_outside() -> None:
@@ -266,15 +209,6 @@ def test_structure_that_the_text_does_not_show() -> None:
         ("columns 1, 3", "x | | 5"),
         ("columns 1, 2", "x | 5 |"),
         ("after Bells", "Of bronze."),
-    ]
-
-
-def test_boxes_of_tasks() -> None:
-    assert markdown("- [ ] waive\n- [x] keep\n- [y] no\n\n[ ] no").text.split("\n\n") == [
-        "- ☐ waive",
-        "- ☒ keep",
-        "- [y] no",
-        "[ ] no",
     ]
 
 
@@ -353,11 +287,7 @@ $@44$ &copy; @45 <b>@46
 
 @pytest.mark.parametrize("place", range(1, 47))
 def test_nothing_is_dropped_without_a_trace(place: int) -> None:
-    def at(word: str) -> Document:
-        return markdown(re.sub(r"@(\d+)", lambda m: word if m[1] == str(place) else f"w{m[1]}", EVERYWHERE))
-
-    one, other = at("five"), at("nine")
-    assert (one.text, one.outside, one.parts) != (other.text, other.outside, other.parts)
+    check_traced(markdown, EVERYWHERE, place)
 
 
 tags = st.sampled_from("<b> </b> <div> </div> <s> </s> <li> <table> <td> </table> <del> </del> <p>".split())
@@ -370,8 +300,7 @@ written_tags = st.lists(
 def test_every_word_stands_in_the_body_or_outside_it(pieces: list[str]) -> None:
     numbered = [f" word{number} " if piece == " word " else piece for number, piece in enumerate(pieces)]
     document = markdown("".join(["first\n\n", *numbered]))
-    found = " ".join((document.text, *(text.text for text in document.outside))).split()
-    assert {piece.strip() for piece in numbered if "word" in piece} <= set(found)
+    assert {piece.strip() for piece in numbered if "word" in piece} <= set(everything(document).split())
 
 
 simple = st.text(st.sampled_from("abcdefgh"), min_size=1, max_size=12)
@@ -389,9 +318,7 @@ def test_headings_and_plain_paragraphs_survive(written: list[Part]) -> None:
     source = "\n\n".join(f"{'#' * part.level} {part.heading}\n\n{part.text}" for part in written)
     document = markdown(source)
     assert headings(document) == [(part.level, part.heading) for part in written]
-    assert [document.text[section.body_start : section.span.end] for section in document.sections] == [
-        part.text for part in written
-    ]
+    assert [body for _, _, body in outline(document)] == [part.text for part in written]
     assert markdown(source + "\n").text == document.text
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from read_documents import check_sections, everything, headings, outline
 
 from colde_cli.documents.document import Document, SectionKind
 from colde_cli.documents.outside import OutsideKind, PartKind
@@ -27,13 +28,6 @@ def parse(body: str, preamble: str = "") -> Document:
 
 def words(body: str, preamble: str = "") -> str:
     return parse(body, preamble).text
-
-
-def outline(document: Document) -> list[tuple[int, str, str]]:
-    return [
-        (section.level, section.heading, document.text[section.body_start : section.span.end].strip())
-        for section in document.sections
-    ]
 
 
 def test_a_paper() -> None:
@@ -70,12 +64,7 @@ def test_a_paper() -> None:
 
 def test_a_book_begins_at_level_one() -> None:
     document = parse(r"\part{P}a\chapter{C}b\section{S}c\subparagraph{X}d")
-    assert [(level, heading) for level, heading, _ in outline(document)] == [
-        (1, "P"),
-        (2, "C"),
-        (3, "S"),
-        (7, "X"),
-    ]
+    assert headings(document) == [(1, "P"), (2, "C"), (3, "S"), (7, "X")]
 
 
 @pytest.mark.parametrize(
@@ -362,66 +351,29 @@ def test_different_formulas_read_differently(a: str, b: str) -> None:
         assert squeezed[0] != squeezed[1]
 
 
-SOURCES = st.sampled_from(
-    (
-        "\n\n%s\n\n",
-        "\\section{%s}",
-        "\\mystery{%s}",
-        "\\mystery[%s]{x} ",
-        "\\iffalse %s\\fi ",
-        "\\newif\\ifq \\ifq %s\\fi ",
-        "\\begin{comment}%s\\end{comment}",
-        "\\begin{tikzpicture}\\node{%s};\\end{tikzpicture}",
-        "\\href{x}{%s}",
-        "\\href{%s}{x}",
-        "\\cite{%s}",
-        "\\ref{%s}",
-        "\\label{%s}",
-        "\\begin{odd}%s\\end{odd}",
-        "\\begin{odd}[%s]x\\end{odd}",
-        "\\date{%s}",
-        "$x_{%s}$",
-        "$\\frac{x}{%s}$",
-        "\\SI{5}{%s}",
-        "\\phantom{%s}",
-        "\\index{%s}",
-        "\\section[%s]{x}",
-        "\\end{document}%s",
-        "\\def\\q{%s}\\q ",
-        "$\\text{%s}$",
-        "\\begin{tabular}{c}%s\\end{tabular}",
-        "\\footnote{%s}",
-        "\\bibitem{%s}",
-        "\\todo{%s}",
-    )
-)
+SOURCES = st.sampled_from((
+    "\n\n%s\n\n", "\\section{%s}", "\\section[%s]{x}", "\\mystery{%s}", "\\mystery[%s]{x} ",
+    "\\iffalse %s\\fi ", "\\newif\\ifq \\ifq %s\\fi ", "\\begin{comment}%s\\end{comment}", "\\href{x}{%s}",
+    "\\href{%s}{x}", "\\cite{%s}", "\\begin{tikzpicture}\\node{%s};\\end{tikzpicture}", "\\ref{%s}",
+    "\\label{%s}", "\\begin{odd}%s\\end{odd}", "\\begin{odd}[%s]x\\end{odd}", "\\date{%s}", "$x_{%s}$",
+    "$\\frac{x}{%s}$", "\\SI{5}{%s}", "\\phantom{%s}", "\\index{%s}", "\\end{document}%s", "\\def\\q{%s}\\q ",
+    "$\\text{%s}$", "\\begin{tabular}{c}%s\\end{tabular}", "\\footnote{%s}", "\\bibitem{%s}", "\\todo{%s}",
+))  # fmt: skip
 
 
 @settings(max_examples=200)
 @given(blocks=st.lists(st.tuples(SOURCES, st.text("bdgkw", min_size=3, max_size=6)), min_size=1, max_size=8))
 def test_every_word_is_in_the_body_or_outside(blocks: list[tuple[str, str]]) -> None:
     document = parse("start " + "".join(shape % word for shape, word in blocks))
-    everything = "\n".join((document.text, *(f"{one.text} {one.about}" for one in document.outside)))
-    for _, word in blocks:
-        assert word in everything
+    assert all(word in everything(document) for _, word in blocks)
 
 
 WORDS = st.text("abcdefgäß ,.()=", min_size=1, max_size=30).filter(lambda text: any(map(str.isalpha, text)))
-SHAPES = st.sampled_from(
-    (
-        "\n\n%s\n\n",
-        "\\section{%s}",
-        "\\subsection*{%s}\n",
-        "\\emph{%s}\n",
-        "\\begin{quote} %s \\end{quote}",
-        "\\begin{verbatim}%s\\end{verbatim}",
-        "\\footnote{%s} ",
-        "{ %s }",
-        "\\caption{%s}",
-        "\\unknown{%s} ",
-        "\\begin{itemize}\\item[] %s\\end{itemize}",
-    )
-)
+SHAPES = st.sampled_from((
+    "\n\n%s\n\n", "\\section{%s}", "\\subsection*{%s}\n", "\\emph{%s}\n", "\\begin{quote} %s \\end{quote}",
+    "\\begin{verbatim}%s\\end{verbatim}", "\\footnote{%s} ", "{ %s }", "\\caption{%s}", "\\unknown{%s} ",
+    "\\begin{itemize}\\item[] %s\\end{itemize}",
+))  # fmt: skip
 
 
 @settings(max_examples=150)
@@ -430,47 +382,14 @@ def test_no_letter_is_lost_or_doubled_and_spans_fit(blocks: list[tuple[str, str]
     document = parse("\\section{start} " + "".join(shape % text for shape, text in blocks))
     expected = "start" + "".join(text for _, text in blocks)
     assert sorted(filter(str.isalpha, document.text)) == sorted(filter(str.isalpha, expected))
-    end = 0
-    for section in document.sections:
-        assert end <= section.span.start <= section.body_start <= section.span.end <= len(document.text)
-        assert document.text[end : section.span.start].strip() == ""
-        end = section.span.end
-    assert end == len(document.text)
+    check_sections(document)
 
 
 PIECES = (
-    *(
-        "\\",
-        "{",
-        "}",
-        "$",
-        "$$",
-        "%",
-        "\n",
-        "&",
-        "[",
-        "]",
-        "x",
-        "\\\\",
-        "\\[",
-        "\\]",
-        "\\begin{tabular}",
-        "\\end{x}",
-    ),
-    *(
-        "\\item",
-        "\\def",
-        "\\newcommand",
-        "\\verb|",
-        "\\cite",
-        "#1",
-        "\\'",
-        "~",
-        "\\section",
-        "\\iffalse",
-        "\\input",
-    ),
-)
+    "\\", "{", "}", "$", "$$", "%", "\n", "&", "[", "]", "x", "\\\\", "\\[", "\\]", "\\begin{tabular}",
+    "\\end{x}", "\\item", "\\def", "\\newcommand", "\\verb|", "\\cite", "#1", "\\'", "~", "\\section",
+    "\\iffalse", "\\input",
+)  # fmt: skip
 
 
 @settings(max_examples=200)

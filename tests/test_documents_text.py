@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from read_documents import check_sections, headings, outline
 
 from colde_cli.documents.document import PLAIN_WORDS, Document, Part, SectionKind, assemble
 from colde_cli.documents.outside import OutsideKind
@@ -22,10 +23,6 @@ PARAGRAPH = (
 
 def text(content: str) -> Document:
     return read_text(content.encode(), "a.txt", "a.txt")
-
-
-def headings(document: Document) -> list[tuple[int, str]]:
-    return [(section.level, section.heading) for section in document.sections]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
@@ -295,14 +292,10 @@ parts = st.builds(Part, words, words, st.integers(1, 4), st.sampled_from(list(Se
 def test_assembled_sections_hold_what_they_were_given(given_parts: list[Part]) -> None:
     document = assemble("", "title", given_parts)
     kept = [part for part in given_parts if part.heading.strip() or part.text.strip()]
-    assert len(document.sections) == len(kept)
-    end = 0
-    for part, section in zip(kept, document.sections, strict=True):
-        assert section.heading == part.heading.strip()
-        assert document.text[section.body_start : section.span.end].strip() == part.text.strip()
-        assert document.text[end : section.span.start].strip() == ""
-        end = section.span.end
-    assert end == len(document.text)
+    assert [one[1:] for one in outline(document)] == [
+        (part.heading.strip(), part.text.strip()) for part in kept
+    ]
+    check_sections(document)
 
 
 @given(st.text(max_size=400))
