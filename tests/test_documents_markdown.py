@@ -57,8 +57,8 @@ def test_headings_fences_and_front_matter() -> None:
         ),
         ("```\none\ntwo", "one\ntwo"),
         (
-            "# A\n\nBells[^1] ring[^b] often[^3].\n\n[^1]: Of *bronze*,\n   mostly.\n[^b]: When\n\nMore.\n\n# B\n\nEnd.",
-            "A\n\nBells ring often[^3].\n\nMore.\n\nOf bronze, mostly.\n\nWhen\n\nB\n\nEnd.",
+            "# A\n\nBells[^1] ring[^b] now[^3].\n\n[^1]: Of *bronze*,\n   mostly.\n[^b]: When\n\nMore.\n\n# B\n\nEnd.",
+            "A\n\nBells ring now[^3].\n\nMore.\n\nOf bronze, mostly.\n\nWhen\n\nB\n\nEnd.",
         ),
         ("> Bells[^1].\n>\n> [^1]: Of bronze,\n> mostly.\n", "Bells.\n\nOf bronze, mostly."),
         ("one  \ntwo\\\nthree\nfour", "one two three four"),
