@@ -33,11 +33,11 @@ def entries(**values: Any) -> Any:
     return stored({f"/{name}": value for name, value in values.items()})
 
 
-def _stream(data: str | bytes, **values: Any) -> DecodedStreamObject:
-    stream = DecodedStreamObject()
-    stream.update(entries(**values))
-    stream.set_data(data.encode("latin-1") if isinstance(data, str) else data)
-    return stream
+def stream(data: str | bytes, **values: Any) -> DecodedStreamObject:
+    made = DecodedStreamObject()
+    made.update(entries(**values))
+    made.set_data(data.encode("latin-1") if isinstance(data, str) else data)
+    return made
 
 
 class Form:
@@ -49,13 +49,13 @@ class Form:
         self._page = self._writer.add_blank_page(595, 842)
         font = entries(Type="/Font", Subtype="/Type1", BaseFont="/Helvetica")
         if meaning is not None:
-            font.update(entries(ToUnicode=self._stored(_stream(_cmap(meaning)))))
+            font.update(entries(ToUnicode=self._stored(stream(_cmap(meaning)))))
         self._resources = entries(Font=entries(F1=self._stored(font)))
         self._annotations = ArrayObject()
         self._fields = ArrayObject()
         if lines:
             shown = " 0 -200 Td ".join(f"({line}) Tj" for line in lines)
-            content = self._stored(_stream(f"BT /F1 12 Tf 72 700 Td {shown} ET"))
+            content = self._stored(stream(f"BT /F1 12 Tf 72 700 Td {shown} ET"))
             self._page.update(entries(Resources=self._resources, Contents=content))
 
     def _stored(self, value: Any) -> Any:
@@ -128,6 +128,16 @@ class Form:
         shown[stored(name)] = self._stored(image)
         return self.draw(f"q 50 0 0 50 {72 + 60 * len(shown)} 100 cm {name} Do Q")
 
+    def laugh(self, levels: int) -> Form:
+        """Draw a form that draws a form twice, and so on."""
+        held = self._drawn("ha", (0, 0, 595, 842))
+        for _ in range(levels):
+            inner = entries(XObject=entries(X=self._stored(held)))
+            form = {"Type": "/XObject", "Subtype": "/Form", "BBox": [0.0, 0.0, 595.0, 842.0]}
+            held = stream("/X Do /X Do", **form, Resources=inner)
+        self._resources.update(entries(XObject=entries(X=self._stored(held))))
+        return self.draw("/X Do")
+
     def draw(self, operators: str) -> Form:
         """Draw something else."""
         content = self._page["/Contents"].get_object()
@@ -167,11 +177,11 @@ class Form:
 
     def sound(self, data: bytes) -> Form:
         """A sound on the page."""
-        return self.note("/Sound", Sound=self._stored(_stream(data)))
+        return self.note("/Sound", Sound=self._stored(stream(data)))
 
     def packet(self, words: bytes) -> Form:
         """A packet of XFA."""
-        return self.catalog(AcroForm=entries(Fields=self._fields, XFA=self._stored(_stream(words))))
+        return self.catalog(AcroForm=entries(Fields=self._fields, XFA=self._stored(stream(words))))
 
     def dynamic(self) -> Form:
         """Make it a form of XFA, whose values are no part of its pages."""
@@ -205,7 +215,7 @@ class Form:
     def _drawn(self, text: str, box: Box) -> DecodedStreamObject:
         corners = [0.0, 0.0, float(box[2] - box[0]), float(box[3] - box[1])]
         form = {"Type": "/XObject", "Subtype": "/Form", "BBox": corners, "Resources": self._resources}
-        return _stream(f"BT /F1 12 Tf 2 4 Td ({text}) Tj ET", **form)
+        return stream(f"BT /F1 12 Tf 2 4 Td ({text}) Tj ET", **form)
 
 
 def _cmap(meaning: Mapping[int, str]) -> str:
