@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pypdf
@@ -52,6 +54,19 @@ def letters(text: str) -> str:
     return re.sub(r"[\W_]", "", text)
 
 
+def points_of(mark: Any) -> list[float]:
+    return [float(value) for value in mark["/QuadPoints"]]
+
+
+def words_under(path: Path, note: str) -> dict[str, list[float]]:
+    """The words under the marks with a note, and the corners of each mark."""
+    with closing(pdfium.PdfDocument(path)) as pages:
+        marks = [
+            (pages[number], points_of(mark)) for number, mark in marks_of(path) if note in mark["/Contents"]
+        ]
+        return {words_in(page, points): points for page, points in marks}
+
+
 @pytest.mark.parametrize("side", ["a", "b"])
 def test_every_changed_word_is_under_a_mark(folder: Path, field_study: Comparison, side: str) -> None:
     path = folder / f"field-study-v{1 if side == 'a' else 2}-annotated.pdf"
@@ -60,7 +75,7 @@ def test_every_changed_word_is_under_a_mark(folder: Path, field_study: Compariso
     by_note: dict[str, str] = {}  # of an edit that runs over the end of a page
     for number, mark in marks_of(path):
         if mark["/Subj"] in (DELETED.name, INSERTED.name):
-            points = [float(value) for value in mark["/QuadPoints"]]
+            points = points_of(mark)
             quads = [points[place : place + 8] for place in range(0, len(points), 8)]
             text = letters("".join(words_in(pages[number], quad) for quad in quads))
             marked.add(text)
@@ -80,7 +95,7 @@ def test_marks_are_seen_on_the_rendered_page(folder: Path) -> None:
     document = pdfium.PdfDocument(path)
     page = document[number]
     picture = np.asarray(page.render(scale=2, may_draw_forms=False).to_pil().convert("RGB")).astype(int)
-    left, bottom, right, top = (2 * value for value in bounds([float(v) for v in mark["/QuadPoints"]]))
+    left, bottom, right, top = (2 * value for value in bounds(points_of(mark)))
     height = picture.shape[0]
     box = picture[int(height - top) : int(height - bottom), int(left) : int(right)].reshape(-1, 3)
     same = (abs(box - np.array(INSERTED.fill)) < 4).all(axis=1)
@@ -139,10 +154,7 @@ def test_marks_fit_turned_and_cropped_pages(tmp_path: Path, turn: int) -> None:
     a, b = (read(str(turned(name, tmp_path, turn))) for name in (V1, V2))
     write_annotated(compared(a, b), tmp_path, None, None)
     path = tmp_path / "field-study-v2-annotated.pdf"
-    document = pdfium.PdfDocument(path)
-    number, mark = next((n, mark) for n, mark in marks_of(path) if "B: may" in mark["/Contents"])
-    assert words_in(document[number], [float(value) for value in mark["/QuadPoints"]]) == "may"
-    document.close()
+    assert "may" in words_under(path, "B: may")
 
 
 def test_a_password_is_kept(tmp_path: Path) -> None:
@@ -231,27 +243,19 @@ def test_a_folder_that_may_not_be_written_is_told_with_the_name_of_the_output(
 
 
 def test_sheets_are_landscape_and_show_both_pages(sheets: Path) -> None:
-    document = pdfium.PdfDocument(sheets)
-    assert len(document) >= 9
-    page = document[2]
-    assert page.get_width() > page.get_height()
-    text = page.get_textpage().get_text_range()
-    for shown in ("field-study-v1.pdf", "field-study-v2.pdf", "p. 3 of 9"):
-        assert shown in text
+    with closing(pdfium.PdfDocument(sheets)) as document:
+        assert len(document) >= 9
+        page = document[2]
+        assert page.get_width() > page.get_height()
+        text = page.get_textpage().get_text_range()
+    assert all(shown in text for shown in ("field-study-v1.pdf", "field-study-v2.pdf", "p. 3 of 9"))
     assert text.count("2.3 The volunteers") == 2
-    document.close()
 
 
 def test_marks_are_on_their_words_in_both_halves(sheets: Path) -> None:
-    document = pdfium.PdfDocument(sheets)
-    found = {}
-    for number, mark in marks_of(sheets):
-        if mark["/Contents"].startswith("Replaced\nA: must\nB: may"):
-            points = [float(value) for value in mark["/QuadPoints"]]
-            found[words_in(document[number], points)] = points[0]
+    found = words_under(sheets, "Replaced\nA: must\nB: may")
     assert set(found) == {"must", "may"}
-    assert found["must"] < 595 < found["may"]
-    document.close()
+    assert found["must"][0] < 595 < found["may"][0]
 
 
 def test_the_outline_leads_to_the_sheets(sheets: Path) -> None:
@@ -271,7 +275,8 @@ def test_turned_and_cropped_pages_are_upright(tmp_path: Path, turn: int) -> None
         # The text is turned back by the content, so that a reader sees it upright.
         writer = pypdf.PdfWriter()
         source = writer.add_page(pypdf.PdfReader(name).pages[2])
-        source.add_transformation(pypdf.Transformation().rotate(turn).translate(*_shift(turn)))
+        shift = {90: (842, 0), 180: (595, 842), 270: (0, 595)}[turn]
+        source.add_transformation(pypdf.Transformation().rotate(turn).translate(*shift))
         wide, high = (595, 842) if turn == 180 else (842, 595)
         source.mediabox = source.cropbox = pypdf.generic.RectangleObject((0, 0, wide, high))
         source.rotate(turn)
@@ -279,17 +284,9 @@ def test_turned_and_cropped_pages_are_upright(tmp_path: Path, turn: int) -> None
         writer.write(paths[-1])
     a, b = (read(str(path)) for path in paths)
     write_side_by_side(compared(a, b), tmp_path / "out.pdf", None, None)
-    document = pdfium.PdfDocument(tmp_path / "out.pdf")
-    marks = [mark for _, mark in marks_of(tmp_path / "out.pdf") if "B: may" in mark["/Contents"]]
-    points = [[float(value) for value in mark["/QuadPoints"]] for mark in marks]
-    assert [words_in(document[0], quad) for quad in points] == ["must", "may"]
-    assert all(abs(quad[1] - quad[3]) < 0.1 for quad in points), "the words run from left to right"
-    document.close()
-
-
-def _shift(turn: int) -> tuple[float, float]:
-    """Where a page of A4 goes after it was turned around its corner."""
-    return {90: (842, 0), 180: (595, 842), 270: (0, 595)}[turn]
+    found = words_under(tmp_path / "out.pdf", "B: may")
+    assert list(found) == ["must", "may"]
+    assert all(abs(quad[1] - quad[3]) < 0.1 for quad in found.values()), "the words run from left to right"
 
 
 def test_values_of_forms_are_shown(tmp_path: Path) -> None:
