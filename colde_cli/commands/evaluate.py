@@ -12,6 +12,8 @@ import typer
 
 from colde_cli.commands.options import (
     DATA,
+    FIELD_HELP,
+    VALIDATION_HELP,
     DocsOption,
     OutputOption,
     PairsOption,
@@ -64,7 +66,7 @@ def evaluate(
             "--validation",
             panel=DATA,
             metavar="FILE",
-            help="Labelled pairs that set the thresholds. Default: the validation split of --pairs.",
+            help=VALIDATION_HELP,
         ),
     ] = None,
     split: SplitOption = SplitName.TEST,
@@ -84,7 +86,7 @@ def evaluate(
             "--field",
             panel=_FIGURES,
             metavar="docs|NAME|FOLDER",
-            help="Score as rank does, with the statistics of each data set's documents or of a field profile.",
+            help=FIELD_HELP,
         ),
     ] = None,
     parts: Annotated[bool, option("--parts", hidden=True, help="As --baseline parts.")] = False,

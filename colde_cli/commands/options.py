@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from colde_cli.errors import MissingExtraError, OptionError, called
+from colde_cli.errors import MissingExtraError, OptionError
 from colde_cli.views.output import Format, deliver, refuse_inputs, show
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.finding import Filter, Skipped
+    from colde_cli.corpus.finding import Skipped
     from colde_cli.corpus.pipeline import StageTimes
     from colde_cli.documents.document import Document
     from colde_cli.encoder.encoding import DocumentEncoder, RuntimeInfo
@@ -29,6 +29,21 @@ _METAVAR = 40
 
 # Panels of the help.
 DATA, IGNORE, MODEL, OUTPUT = "Data", "Differences to ignore", "Model", "Output"
+
+
+# What is said of options that some commands declare in their own way.
+DEVICE_HELP = "Device to run the model on."
+FIELD_HELP = (
+    "Statistics to score with: a profile of colde adapt, those of the documents that are searched or measured (corpus,"
+    " docs), or of the model alone (none)."
+)
+FOLDER_HELP = "Folder to make: an index, a model or a field profile, for which a name will do."
+PAIRS_HELP = "Judged pairs, as JSON Lines; to measure, fit or train on beside labels and links; repeatable as --docs is."
+QUIET_HELP = "Hide warnings, progress and what is said at the end."
+VALIDATION_HELP = (
+    "Judged pairs that set the threshold and are not trained on. Default: those of --pairs that say so; train holds a"
+    " share of the documents back."
+)
 
 
 def option(*names: str, help: str, panel: str | None = None, **settings: Any) -> Any:  # noqa: ANN401
@@ -93,7 +108,7 @@ FolderOption = Annotated[
         *("--output", "-o"),
         panel=OUTPUT,
         metavar="FOLDER",
-        help="Folder to make, such as papers.colde; a field profile needs only a name.",
+        help=FOLDER_HELP,
     ),
 ]
 TopOption = Annotated[
@@ -168,7 +183,7 @@ class Reporter:
 
     quiet: Annotated[
         bool,
-        option("--quiet", "-q", panel=OUTPUT, callback=keep_for_main, help="Hide warnings and progress."),
+        option("--quiet", "-q", panel=OUTPUT, callback=keep_for_main, help=QUIET_HELP),
     ] = False
     verbose: Annotated[
         bool,
@@ -238,9 +253,7 @@ class Reporter:
 ModelOption = Annotated[
     str, option("--model", panel=MODEL, metavar="NAME|FOLDER", help="Model to use, by name or folder.")
 ]
-DeviceOption = Annotated[
-    str, option("--device", panel=MODEL, metavar="auto|cpu|cuda[:N]", help="Device to run the model on.")
-]
+DeviceOption = Annotated[str, option("--device", panel=MODEL, metavar="auto|cpu|cuda[:N]", help=DEVICE_HELP)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +295,16 @@ class Runtime:
         return {"device": self.device, "precision": self.precision, "threads": self.threads, "cache": cache}
 
 
+MinScoreOption = Annotated[
+    float | None,
+    option(
+        "--min-score",
+        callback=check_score,
+        metavar="SCORE",
+        help="Least score of a document that is listed; in clusters, of neighbours, by default that of the closest"
+        " tenth of all pairs.",
+    ),
+]
 GlobOption = Annotated[
     str | None,
     option("--glob", metavar="PATTERN", help="Which files of the folders to read, such as '**/*.pdf'."),
@@ -291,7 +314,7 @@ FieldOption = Annotated[
     option(
         "--field",
         metavar="corpus|none|NAME|FOLDER",
-        help="Statistics to score with: a profile of colde adapt, those of the corpus, or of the model alone (none).",
+        help=FIELD_HELP,
     ),
 ]
 PasswordOption = Annotated[
@@ -461,46 +484,6 @@ LevelOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Which documents of a corpus to search."""
-
-    where: Annotated[
-        list[str] | None,
-        option(
-            "--where",
-            metavar="NAME=VALUE",
-            help="Only files changed since a date or an age (newer=2026-01-31, newer=30d) or before it (older=), of a"
-            " size (min-size=10kB, max-size=5MB), or with such a section: words of its heading, or a kind"
-            " (section=abstract); repeatable.",
-        ),
-    ] = None
-    newer: Annotated[str | None, option("--newer", hidden=True, help="As --where newer=.")] = None
-    older: Annotated[str | None, option("--older", hidden=True, help="As --where older=.")] = None
-    min_size: Annotated[str | None, option("--min-size", hidden=True, help="As --where min-size=.")] = None
-    max_size: Annotated[str | None, option("--max-size", hidden=True, help="As --where max-size=.")] = None
-    section: Annotated[str | None, option("--section", hidden=True, help="As --where section=.")] = None
-
-    def chosen(self) -> Filter:
-        """As an argument of a search.
-
-        Raises:
-            OptionError: a name is none of these, or a value is no moment, no size or no regular expression.
-        """
-        from colde_cli.corpus.finding import Filter
-
-        given = {name: getattr(self, name) for name in ("newer", "older", "min_size", "max_size", "section")}
-        for condition in self.where or ():
-            name, _, value = condition.partition("=")
-            if name.replace("-", "_") not in given or not value:
-                known = ", ".join(name.replace("_", "-") for name in given)
-                raise OptionError(
-                    f"--where {condition} is no condition; write NAME=VALUE, with a NAME of {known}."
-                )
-            given[name.replace("-", "_")] = value
-        return Filter.parse(**given, called=called)
-
-
 class SplitName(StrEnum):
     """Splits of a data set."""
 
@@ -522,7 +505,7 @@ PairsOption = Annotated[
         "--pairs",
         panel=DATA,
         metavar="FILE",
-        help="Labelled pairs, as JSON Lines; repeatable, in the order of --docs.",
+        help=PAIRS_HELP,
     ),
 ]
 DocsOption = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,31 +13,71 @@ from colde_cli.commands.options import (
     Destination,
     Ending,
     FieldOption,
-    Filters,
     GlobOption,
     IgnoreLikeOption,
+    MinScoreOption,
     ModelOption,
     PasswordOption,
     Reporter,
     Runtime,
     TopOption,
-    check_score,
     corpus_places,
     format_option,
     option,
 )
 from colde_cli.documents.stages import stage
+from colde_cli.errors import OptionError, called
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.similarity.redline import IgnoreOptions
 from colde_cli.views.output import Format, choose_format
 
 if TYPE_CHECKING:
-    pass
+    from colde_cli.corpus.finding import Filter
 
 INDEX_PAYS = 500
 """Number of files from which on an index is worth making."""
 
 FORMATS = (Format.TABLE, Format.JSON, Format.JSONL, Format.MARKDOWN, Format.CSV, Format.HTML)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which documents of a corpus to search."""
+
+    where: Annotated[
+        list[str] | None,
+        option(
+            "--where",
+            metavar="NAME=VALUE",
+            help="Only files changed since a date or an age (newer=2026-01-31, newer=30d) or before it (older=), of a"
+            " size (min-size=10kB, max-size=5MB), or with such a section: words of its heading, or a kind"
+            " (section=abstract); repeatable.",
+        ),
+    ] = None
+    newer: Annotated[str | None, option("--newer", hidden=True, help="As --where newer=.")] = None
+    older: Annotated[str | None, option("--older", hidden=True, help="As --where older=.")] = None
+    min_size: Annotated[str | None, option("--min-size", hidden=True, help="As --where min-size=.")] = None
+    max_size: Annotated[str | None, option("--max-size", hidden=True, help="As --where max-size=.")] = None
+    section: Annotated[str | None, option("--section", hidden=True, help="As --where section=.")] = None
+
+    def chosen(self) -> Filter:
+        """As an argument of a search.
+
+        Raises:
+            OptionError: a name is none of these, or a value is no moment, no size or no regular expression.
+        """
+        from colde_cli.corpus.finding import Filter
+
+        given = {name: getattr(self, name) for name in ("newer", "older", "min_size", "max_size", "section")}
+        for condition in self.where or ():
+            name, _, value = condition.partition("=")
+            if name.replace("-", "_") not in given or not value:
+                known = ", ".join(name.replace("_", "-") for name in given)
+                raise OptionError(
+                    f"--where {condition} is no condition; write NAME=VALUE, with a NAME of {known}."
+                )
+            given[name.replace("-", "_")] = value
+        return Filter.parse(**given, called=called)
 
 
 def rank(
@@ -50,12 +91,7 @@ def rank(
     ],
     *,
     top: TopOption = 10,
-    min_score: Annotated[
-        float | None,
-        option(
-            "--min-score", callback=check_score, metavar="SCORE", help="Leave out documents below this score."
-        ),
-    ] = None,
+    min_score: MinScoreOption = None,
     explain: Annotated[bool, option("--explain", help="Show which sections and pages match.")] = False,
     glob: GlobOption = None,
     filters: Filters,

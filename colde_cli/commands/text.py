@@ -43,6 +43,7 @@ def text(
         bool,
         option(
             "--for-git",
+            hidden=True,  # git runs it
             panel=OUTPUT,
             envvar=None,
             help="For git's textconv: print no warnings, and for an unreadable file print the reason and exit with"

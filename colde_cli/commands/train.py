@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import typer
 from rich.console import Console
 
-from colde_cli.commands.options import keep_for_main, option, require_extra
+from colde_cli.commands.options import (
+    DEVICE_HELP,
+    FOLDER_HELP,
+    PAIRS_HELP,
+    QUIET_HELP,
+    VALIDATION_HELP,
+    keep_for_main,
+    option,
+    require_extra,
+)
 from colde_cli.errors import OptionError, called
 from colde_cli.settings import parse_duration, parse_size
 from colde_cli.views.output import refuse_inputs
@@ -179,7 +188,7 @@ def train(
             *("--output", "-o"),
             panel=RUN,
             metavar="FOLDER",
-            help="Model folder to write, e.g. models/mine.",
+            help=FOLDER_HELP,
             show_default=False,
         ),
     ] = None,
@@ -195,9 +204,7 @@ def train(
     ] = None,
     pairs: Annotated[
         Path | None,
-        option(
-            "--pairs", panel=DATA, metavar="FILE", help="Judged pairs to train on, beside labels and links."
-        ),
+        option("--pairs", panel=DATA, metavar="FILE", help=PAIRS_HELP),
     ] = None,
     validation: Annotated[
         str,
@@ -205,7 +212,7 @@ def train(
             "--validation",
             panel=DATA,
             metavar="FILE|SHARE",
-            help="Judged pairs to validate on, or the share of the documents to hold back; neither is trained on.",
+            help=VALIDATION_HELP,
         ),
     ] = "0.1",
     system: Annotated[
@@ -397,7 +404,7 @@ def train(
             "--device",
             panel=RUN,
             metavar="auto|cpu|cuda[:N]",
-            help="Where to train; with accelerate launch each process takes a GPU of its own.",
+            help=DEVICE_HELP,
         ),
     ] = "auto",
     max_time: Annotated[
@@ -421,9 +428,7 @@ def train(
         str,
         option("--card-note", panel=RUN, metavar="TEXT", help="Text for the model's card, e.g. its licence."),
     ] = "",
-    quiet: Annotated[
-        bool, option("--quiet", "-q", panel=RUN, help="No progress, no result on stdout.")
-    ] = False,
+    quiet: Annotated[bool, option("--quiet", "-q", panel=RUN, help=QUIET_HELP)] = False,
     debug: Annotated[
         bool, option("--debug", panel=RUN, callback=keep_for_main, help="Show the traceback of an error.")
     ] = False,
