@@ -96,6 +96,59 @@ def test_imports_run_one_way() -> None:
     assert wrong == {}
 
 
+@cache
+def used_files(path: Path) -> frozenset[Path]:
+    """The files of colde that a file imports. The one that names the API imports none, but for annotations."""
+    if path == PACKAGE / "__init__.py":
+        return frozenset()
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and imported_room(node.module or "") is not None:
+            home = ROOT.joinpath(*(node.module or "").split("."))
+            beside = {home / f"{alias.name}.py" for alias in node.names}
+            found |= {
+                file for file in (*beside, home.with_suffix(".py"), home / "__init__.py") if file.is_file()
+            }
+    return frozenset(found - {path})
+
+
+def module_name(path: Path) -> str:
+    """The name by which a file is imported."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    known: set[Path] = set()
+
+    def visit(path: Path, above: tuple[Path, ...] = ()) -> None:
+        assert path not in above, [name(other) for other in (*above, path)]
+        if path not in known:
+            for other in used_files(path):
+                visit(other, (*above, path))
+            known.add(path)
+
+    for path in FILES:
+        visit(path)
+
+
+def test_rooms_lie_on_eight_layers() -> None:
+    # What all rooms use is the ground they stand on; `app` and `__main__` only start the commands.
+    ground = {"", "errors", "files", "settings", "app", "__main__"}
+    uses: dict[str, set[str]] = {}
+    for path in FILES:
+        own = imported_room(module_name(path)) or ""
+        uses.setdefault(own, set()).update(
+            {imported_room(module_name(file)) or "" for file in used_files(path)} - ground - {own}
+        )
+
+    @cache
+    def layers(place: str) -> int:
+        return 1 + max(map(layers, uses[place]), default=0)
+
+    assert max(layers(place) for place in uses if place not in ground) <= 8
+    assert len(uses) <= 19
+
+
 def test_only_learning_uses_the_packages_for_training() -> None:
     # Commands may ask which of these packages is installed, and two rooms fit curves with scikit-learn.
     extra = {"evaluation": {"sklearn"}, "scoring": {"sklearn"}, "commands": TRAINING}

@@ -38,7 +38,9 @@ FIELD_HELP = (
     " docs), or of the model alone (none)."
 )
 FOLDER_HELP = "Folder to make: an index, a model or a field profile, for which a name will do."
-PAIRS_HELP = "Judged pairs, as JSON Lines; to measure, fit or train on beside labels and links; repeatable as --docs is."
+PAIRS_HELP = (
+    "Judged pairs, as JSON Lines; to measure, fit or train on beside labels or links; repeatable as --docs."
+)
 QUIET_HELP = "Hide warnings, progress and what is said at the end."
 VALIDATION_HELP = (
     "Judged pairs that set the threshold and are not trained on. Default: those of --pairs that say so; train holds a"
