@@ -86,10 +86,6 @@ def test_rows_by_hand() -> None:
     assert more.ids[4].tolist() == [2, *ids("Bay ."), 3, 0, 0, 0, 0]
 
 
-def test_a_text_without_words_is_one_row_of_padding() -> None:
-    assert pack_blocks(" \n\n ", words_of(), CONFIG).empty
-
-
 def test_reading_stops_when_the_blocks_are_full() -> None:
     read = read_sentences("Ash red. " * 1000, words_of())
     fill_blocks(read, 6, 2)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from system_texts import WORDS, text_on, word_tokenizer
+from system_texts import WORDS, word_tokenizer
 
 from colde_cli.encoder.layout import SystemConfig
 from colde_cli.encoder.packing import BUCKETS, Rows, pack_sentences, pack_trigrams, trigram_ids
@@ -55,10 +55,6 @@ def test_a_row_a_sentence_with_its_paragraph() -> None:
 def test_a_blank_line_ends_a_sentence_whatever_stands_around_it() -> None:
     rows = sentences("Wax etc.\n\nand pollen e.g.\n\n*\n\nHoney")
     assert rows.paragraphs.tolist() == [0, 1, 2, 3]
-
-
-def test_paragraphs_without_words_have_no_number() -> None:
-    assert sentences("Wax.\n\n \n\n\n[PAD] [PAD]\n\nHoney.").paragraphs.tolist() == [0, 1]
 
 
 def test_padding_spelt_out_does_not_end_a_row() -> None:
@@ -116,10 +112,6 @@ def test_an_accent_is_part_of_its_letter() -> None:
     )
 
 
-def test_a_single_letter_is_one_trigram() -> None:
-    assert trigram_ids("a") == (1 + zlib.crc32(b"#a#") % 2**15,)
-
-
 def test_hash_stays_what_it_was() -> None:
     """A model's table is read by these numbers: they are part of its format."""
     assert trigram_ids("good") == (8195, 3863, 1831, 2783)
@@ -143,8 +135,3 @@ def test_the_first_trigrams_are_kept_and_counted_in_full(text: str, row_tokens: 
     assert counts(found) == ({trigram: everything[trigram] for trigram in kept} or {0: 0})
     assert found.ids[0].tolist() == (kept or [0])
     assert found.ids[0].max() <= buckets
-
-
-def test_order_of_words_changes_no_count() -> None:
-    words = text_on("bees", 3).split()
-    assert counts(trigrams(" ".join(words))) == counts(trigrams(" ".join(reversed(words))))

@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tiny_backbone import HIDDEN, write_backbone
+from tiny_backbone import write_backbone
 
 from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS, ModelConfig
 from colde_cli.errors import ModelError
@@ -20,15 +20,6 @@ from colde_cli.learning.colde import Colde, save_weights
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_backbone(tmp_path_factory.mktemp("backbones") / "tiny")
-
-
-def test_a_folder(folder: Path) -> None:
-    backbone = load_backbone(str(folder))
-    assert (backbone.name, backbone.fields["hidden_size"]) == ("tiny", HIDDEN)
-    model = Colde(ModelConfig(backbone.fields, backbone.name))
-    model.encoder.load_bert(backbone.weights)
-    word = model.encoder.bert.embeddings.word_embeddings.weight
-    assert torch.equal(word, backbone.weights["embeddings.word_embeddings.weight"])
 
 
 def test_weights_under_a_prefix(folder: Path, tmp_path: Path) -> None:

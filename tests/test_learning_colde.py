@@ -200,11 +200,6 @@ def test_train_only_the_last_layers() -> None:
 # The document head
 
 
-def tile(rows: Tensor, times: int) -> Tensor:
-    """Rows [n, ...], in order, so many times over."""
-    return rows.repeat(times, *[1] * (rows.dim() - 1))
-
-
 @given(LENGTHS, st.integers(0, 5), st.randoms(use_true_random=False), st.sampled_from([0, 8]))
 @settings(deadline=None, max_examples=40)
 def test_vector_ignores_padding_mates_and_order(
@@ -253,12 +248,6 @@ def test_partner_changes_a_section_only_through_attention() -> None:
         before, after = run(off, groups, [1, 2, 0]).vectors, run(off, changed, [1, 2, 0]).vectors
         close(before[[0, 2]], after[[0, 2]])
         assert differs(before[1], after[1])
-
-
-def test_document_vector_never_depends_on_the_other_document() -> None:
-    head = head_of(residual="mean")
-    document, one, other = groups_of([5, 3, 6])
-    close(run(head, [document, one]).vectors[0], run(head, [document, other]).vectors[0])
 
 
 @pytest.mark.parametrize("loss", ["supcon", "cosine"])
@@ -312,15 +301,6 @@ def test_without_lstm_is_the_projected_mean() -> None:
     close(attention[0, :3, :3], torch.full((3, 3), 1 / 3))
 
 
-def test_without_augmentation_one_section_attends_to_itself() -> None:
-    head = head_of(sections=1)
-    groups = groups_of([4, 3])
-    output = run(head, groups)
-    close(output.attention[0, :, :4].sum(1), torch.ones(4))
-    alone = torch.eye(2, dtype=torch.bool)
-    assert supcon(output.vectors, alone, 0.5).item() == 0.0
-
-
 @pytest.mark.parametrize("share", [0.0, 0.3])
 def test_untrained_residual_adds_the_cosine_of_centred_means(share: float) -> None:
     """With a share of 0 for z, documents are ordered as that control orders them."""
@@ -335,26 +315,6 @@ def test_untrained_residual_adds_the_cosine_of_centred_means(share: float) -> No
 
 
 # Elongation
-
-
-def test_once_is_the_section_itself() -> None:
-    group = groups_of([4])[0]
-    close(run(head_of(), [tile(group, 1)]).vectors, run(head_of(), [group]).vectors)
-
-
-@given(st.integers(1, 6), st.integers(1, 6))
-@settings(deadline=None, max_examples=25)
-def test_tiling_changes_nothing_without_lstm(size: int, times: int) -> None:
-    head = head_of(lstm_hidden=0, residual="mean")
-    awake(head)
-    group, numbers = groups_of([size])[0], torch.arange(size)
-    tiled = run(head, [tile(group, times)], numbers=[tile(numbers, times)])
-    close(tiled.vectors, run(head, [group], numbers=[numbers]).vectors)
-
-
-def test_tiling_changes_something_with_lstm() -> None:
-    group = groups_of([3])[0]
-    assert differs(run(head_of(), [tile(group, 2)]).vectors, run(head_of(), [group]).vectors)
 
 
 # On disk

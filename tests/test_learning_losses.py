@@ -177,14 +177,6 @@ def test_the_soft_maximum_is_the_score_that_is_served(seed: int, counts: list[in
             assert float(scores[i, j]) == pytest.approx(counterparts(one, other, sharpness), abs=1e-4)
 
 
-def test_golden_contrast_of_chunk_scores() -> None:
-    scores = soft_maximum_scores(ROWS, ROWS, 0.1)
-    loss = contrast(scores, same([0, 0, 1]), 0.05)
-    by_hand = [log(1 + exp((scores[i, 2] - scores[0, 1]) / 0.05)) for i in (0, 1)]
-    assert float(loss) == pytest.approx(sum(by_hand) / 2)
-    assert float(loss) == pytest.approx(0.7304, abs=5e-5)
-
-
 def test_golden_contrast_of_means() -> None:
     """The means point to 45, 30 and 120 degrees; the padding of document 1 does not count."""
     scores = mean_scores(ROWS, ROWS)

@@ -69,12 +69,6 @@ def test_every_batch_holds_a_hard_negative() -> None:
         assert any(int(hard[one][0]) in batch for one in batch.tolist())
 
 
-def test_only_the_documents_named() -> None:
-    items = data(*[("a", [])] * 4, *[("b", [])] * 4)
-    batches = GroupSampler(Positives.of(items), [0, 1, 4, 5], 4, 0).epoch(0)
-    assert [sorted(batch) for batch in batches] == [[0, 1, 4, 5]]
-
-
 def test_documents_without_partner_fill_a_quarter() -> None:
     items = data(*[(f"class {number // 2}", []) for number in range(40)], *[(None, [])] * 40)
     batches = GroupSampler(Positives.of(items), range(80), 8, 0).epoch(0)
@@ -164,18 +158,6 @@ def test_judged_negatives_are_taken_in_half_of_the_draws() -> None:
     judged = np.isin(negatives, [1, 9]).mean()
     assert 0.5 < judged < 0.75  # one of the draws at random may hit document 1 too
     assert set(negatives.tolist()) >= {1, 3, 4, 5, 9}
-
-
-def test_epochs_differ_and_seeds_repeat() -> None:
-    first, again, next_one, other = (
-        sampler().epoch(0),
-        sampler().epoch(0),
-        sampler().epoch(1),
-        sampler(seed=1).epoch(0),
-    )
-    assert all((one == two).all() for one, two in zip(first, again, strict=True))
-    assert any((one != two).any() for one, two in zip(first, next_one, strict=True))
-    assert any((one != two).any() for one, two in zip(first, other, strict=True))
 
 
 def test_documents_that_do_not_train_are_not_drawn() -> None:

@@ -86,12 +86,6 @@ def test_groups_stay_whole(seed: int, fraction: float) -> None:
         assert (one // 3 == other // 3) == related
 
 
-def test_a_giant_group_trains() -> None:
-    items = data(*[("giant", []) for _ in range(40)], *[(f"small {n // 2}", []) for n in range(12)])
-    split = split_by_fraction(items, Positives.of(items), 0.1, 0)
-    assert set(range(40)) <= set(split.training.tolist())
-
-
 @pytest.mark.parametrize(
     ("sizes", "fraction", "found"),
     [

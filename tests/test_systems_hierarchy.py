@@ -75,25 +75,6 @@ def test_attention_is_a_softmax_over_what_exists() -> None:
     assert everything[0, 2] > everything[0, 1]
 
 
-def test_attention_over_nothing_is_zero() -> None:
-    attention = StepAttention(4)
-    states, _ = padded_rows([3])
-    assert not attention(states, torch.zeros(1, 3, dtype=torch.bool)).any()
-
-
-@given(LENGTHS)
-@settings(deadline=None, max_examples=25)
-def test_attention_sums_to_one_and_ignores_padding(lengths: list[int]) -> None:
-    torch.manual_seed(3)
-    attention = StepAttention(4)
-    states, mask = padded_rows(lengths)
-    weights = attention.weights(states, mask)
-    close(weights.sum(1), torch.ones(len(lengths)))
-    assert not weights[~mask].any()
-    spoilt = states.masked_fill(~mask[:, :, None], 1e4)
-    close(attention(spoilt, mask), attention(states, mask))
-
-
 # Paragraphs and words
 
 
@@ -110,26 +91,10 @@ def test_sentences_are_grouped_by_paragraph() -> None:
     assert grouped[members].flatten().tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
-def test_nothing_is_one_empty_paragraph() -> None:
-    grouped, members = by_paragraph(
-        torch.ones(1, 2, 3), torch.zeros(1, 2, dtype=torch.int64), torch.zeros(1, 2, dtype=torch.bool)
-    )
-    assert grouped.shape == (1, 1, 1, 3)
-    assert not members.any()
-
-
 def test_words_move_together() -> None:
     words = torch.tensor([[5, 6, 0, 7, 0, 0], [0, 0, 8, 0, 0, 9], [0] * 6])
     assert without_gaps(words).tolist() == [[5, 6, 7], [8, 9, 0], [0, 0, 0]]
     assert without_gaps(words[2:]).tolist() == [[0]]
-
-
-@given(st.lists(st.lists(st.integers(0, 3), min_size=6, max_size=6), min_size=1, max_size=4))
-def test_words_keep_their_order(listed: list[list[int]]) -> None:
-    joined = without_gaps(torch.tensor(listed)).tolist()
-    for row, words in zip(joined, listed, strict=True):
-        kept = [word for word in words if word]
-        assert row == kept + [0] * (len(row) - len(kept))
 
 
 # The networks
@@ -160,14 +125,6 @@ def test_han_of_one_word_is_two_steps_of_each_gru() -> None:
     close(network(torch.tensor([[[7, 0], [0, 0]]])), nn.functional.normalize(state[0], dim=-1))
 
 
-def test_han_hears_the_order_of_sentences_and_of_words() -> None:
-    network = han()
-    before = network(ROWS)
-    assert (network(ROWS[:, [1, 0, 2, 3]]) - before).abs().max() > 1e-4
-    assert (network(ROWS[:, :, [1, 0, 2]].masked_fill(ROWS == 0, 0)) - before).abs().max() > 1e-4
-    close(network(ROWS, PARAGRAPHS), before)
-
-
 def depths(vector: Tensor) -> np.ndarray:
     """The directions of the three depths within a vector of SMASH."""
     parts: np.ndarray = nn.functional.normalize(vector.reshape(3, -1), dim=1).detach().numpy()
@@ -179,14 +136,6 @@ def test_paragraphs_change_the_deepest_reading_alone() -> None:
     before, after = depths(network(ROWS, PARAGRAPHS)), depths(network(ROWS, torch.tensor([[0, 1, 2, 2]])))
     assert np.abs(after[0] - before[0]).max() > 1e-4
     np.testing.assert_allclose(after[1:], before[1:], atol=1e-6)
-
-
-def test_where_sentences_end_does_not_change_the_reading_of_words() -> None:
-    network = smash()
-    joined = torch.tensor([[[3, 4, 5, 6, 7, 8], [9, 10, 11, 0, 0, 0]]])
-    before, after = depths(network(ROWS, PARAGRAPHS)), depths(network(joined, PARAGRAPHS[:, :2]))
-    assert np.abs(after[1] - before[1]).max() > 1e-4
-    np.testing.assert_allclose(after[2], before[2], atol=1e-6)
 
 
 def test_each_depth_is_what_its_encoders_make_of_the_text() -> None:

@@ -103,19 +103,6 @@ def test_a_vector_depends_on_its_own_document_alone(combine: Combination, compat
     close(run(network, batch_of([DOCUMENTS[2], DOCUMENTS[0]])), alone[[2, 0]])
 
 
-@pytest.mark.parametrize("dense", ["linear", "tanh"])
-@pytest.mark.parametrize("combine", COMBINATIONS)
-def test_vectors_have_unit_length(combine: Combination, dense: str) -> None:
-    network = smith_of(combine, dense=dense)
-    vectors = run(network, batch_of(DOCUMENTS))
-    assert vectors.shape == (3, Smith.dim({**SIZES, "combine": combine}))
-    assert vectors.dtype == torch.float32
-    close(vectors.norm(dim=1), torch.ones(3))
-    # A ReLU before the norm would forbid both.
-    assert bool((vectors < 0).any())
-    assert float(vectors.min()) < -0.05
-
-
 def test_combinations_by_hand() -> None:
     rows = DOCUMENTS[0][None]
     networks = {combine: smith_of(combine) for combine in COMBINATIONS}
@@ -220,15 +207,6 @@ def test_untrained_vectors_differ_more_than_with_the_deviation_of_bert() -> None
     assert spread[0.0] > 20 * spread[0.02]
 
 
-def test_only_the_last_layers_are_trained() -> None:
-    network = smith_of()
-    network.train_only(1)
-    names = {name for name, weight in network.named_parameters() if weight.requires_grad}
-    frozen = {name for name, weight in network.named_parameters() if not weight.requires_grad}
-    assert all(name.startswith(("words.embeddings.", "words.encoder.layer.0.")) for name in frozen)
-    assert not any(name.startswith(("words.embeddings.", "words.encoder.layer.0.")) for name in names)
-
-
 class _OneInput(torch.nn.Module):
     def __init__(self, network: Any) -> None:
         super().__init__()
@@ -266,27 +244,3 @@ def test_graph_equals_the_module(combine: Combination, compat: bool, tmp_path: P
     ]:
         found = session.run(None, {"rows": rows.numpy()})[0]
         np.testing.assert_allclose(found, run(network, rows).numpy(), rtol=0, atol=1e-5)
-
-
-def test_it_learns_what_two_texts_share() -> None:
-    """Two subjects with words of their own: unseen pairs within one are near, pairs across are not."""
-    torch.manual_seed(0)
-    network = Smith(config_of(dropout=0.0))
-    generator = torch.Generator().manual_seed(1)
-    subject = torch.arange(16) % 2
-    wanted = (subject[:, None] == subject[None]).float()
-    optimiser = torch.optim.AdamW(network.parameters(), 3e-3)
-
-    def drawn() -> Tensor:
-        return torch.randint(5, 20, (16, 3, 8), generator=generator) + 18 * subject[:, None, None]
-
-    for _ in range(60):
-        vectors = network(drawn())
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(6 * vectors @ vectors.T, wanted)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-    vectors = run(network.eval(), drawn())
-    cosines = vectors @ vectors.T
-    assert float(cosines[wanted == 1].min()) > 0.5
-    assert float(cosines[wanted == 0].max()) < 0

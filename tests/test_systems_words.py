@@ -193,16 +193,6 @@ def test_learns_to_tell_two_subjects_apart(case: Case) -> None:
     assert wins.float().mean() > 0.9  # ROC-AUC
 
 
-@every_tower
-def test_half_precision_trains(case: Case) -> None:
-    network = case.build().train()
-    with torch.autocast("cpu", torch.bfloat16):
-        half = case.run(network, TEXTS).float()
-    (half @ half.T).sum().backward()  # type: ignore[no-untyped-call]
-    assert all(weight.grad is None or weight.grad.isfinite().all() for weight in network.parameters())
-    torch.testing.assert_close(half, case.run(network, TEXTS), atol=0.05, rtol=0)
-
-
 @pytest.mark.parametrize("name", ["arci", "han", "smash"])
 def test_dropout_is_for_training_alone(name: str) -> None:
     sure = CASES[name]
