@@ -109,6 +109,7 @@ def test_a_run_ends_with_a_model_that_opens(
     assert events[0] == "validation"
 
 
+@pytest.mark.slow
 def test_the_served_scores_are_those_the_threshold_was_fitted_on(
     data: Path, backbone: Path, tmp_path: Path
 ) -> None:
@@ -192,6 +193,7 @@ def test_a_missing_extra_names_its_remedy(
     assert "pip install 'colde[train]'" in refusal(data, "-o", tmp_path / "mine")
 
 
+@pytest.mark.slow
 def test_a_run_in_many_pieces_gives_the_same_model(data: Path, backbone: Path, tmp_path: Path) -> None:
     """Every piece ends after one batch, because its time is up."""
     given = [data, "--backbone", backbone, *QUICK, "--no-combine", "--set", "hard_negatives=3"]
@@ -212,6 +214,7 @@ def test_a_run_in_many_pieces_gives_the_same_model(data: Path, backbone: Path, t
         assert whole == resumed, name
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits as POSIX has them")
 def test_a_disk_that_takes_no_more_is_not_called_standard_output(
     data: Path, backbone: Path, tmp_path: Path
@@ -230,6 +233,7 @@ def test_a_disk_that_takes_no_more_is_not_called_standard_output(
     assert not (tmp_path / "mine").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_saves_the_run(
@@ -260,6 +264,7 @@ def test_a_signal_saves_the_run(
     assert "other options, data" in refusal(more, *given[1:], "--epochs", 2000, "--resume")
 
 
+@pytest.mark.slow
 def test_a_model_is_continued_with_its_head(data: Path, backbone: Path, tmp_path: Path) -> None:
     """The first epoch of the second run starts where the first run ended."""
     first, second = tmp_path / "first", tmp_path / "second"
@@ -291,6 +296,7 @@ def start(request: pytest.FixtureRequest, backbone: Path, tmp_path_factory: pyte
     return folder / "start"
 
 
+@pytest.mark.slow
 def test_a_model_is_finished_without_training(
     start: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

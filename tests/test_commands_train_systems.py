@@ -42,6 +42,7 @@ def write_texts(data: Path, folder: Path) -> list[Path]:
     return files
 
 
+@pytest.mark.slow
 def test_an_sbert_is_trained_and_every_command_opens_it(
     data: Path, backbone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,6 +109,7 @@ def test_the_served_scores_are_those_the_threshold_was_fitted_on(
     assert min(scores) < (encoder.config.threshold or 0) <= max(scores)
 
 
+@pytest.mark.slow
 def test_an_slong_is_made_of_a_bert(
     data: Path, backbone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -123,6 +125,7 @@ def test_an_slong_is_made_of_a_bert(
     assert not np.array_equal(first.document_vector, second.document_vector)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("system", "objective", "more"),
     [

@@ -141,6 +141,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_stopping_and_going_on_changes_nothing(
     name: str, task: ColdeTask, backbone: Backbone, tmp_path: Path
@@ -239,6 +240,7 @@ class Centres(Notes):
         self.centres.append(self.now())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", ["post", "input"])
 def test_the_centre_follows_a_backbone_that_is_trained(
     position: str, task: ColdeTask, backbone: Backbone, tmp_path: Path

@@ -61,6 +61,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [["--freeze-backbone"], ["--set", "chunk_position=input"], END_TO_END])
 def test_training_from_it_gives_the_same_bytes(
     data: Path, backbone: Path, tmp_path: Path, options: list[str]
@@ -76,6 +77,7 @@ def test_training_from_it_gives_the_same_bytes(
     assert [name for name in direct if direct[name] != elsewhere[name]] == []
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_the_prepared_data(data: Path, backbone: Path, tmp_path: Path) -> None:
     """The digest of a run does not depend on where its tokens came from."""
     given = ["--backbone", backbone, *QUICK, "-o", tmp_path / "mine", "--freeze-backbone"]

@@ -92,6 +92,7 @@ processes.leave()
 """
 
 
+@pytest.mark.slow
 def test_gradients_are_those_of_one_process(tmp_path: Path) -> None:
     for done in together(GRADIENTS, tmp_path):
         assert done.returncode == 0, done.stderr
@@ -111,6 +112,7 @@ def test_gradients_are_those_of_one_process(tmp_path: Path) -> None:
 TRAIN = "from test_commands_train import APP; APP()"
 
 
+@pytest.mark.slow
 def test_two_processes_write_one_model(tmp_path: Path) -> None:
     backbone, data = write_backbone(tmp_path / "tiny"), write_documents(tmp_path / "data.jsonl")
     output = tmp_path / "mine"

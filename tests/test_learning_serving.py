@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch")
+pytestmark = pytest.mark.slow
 
 from test_commands_train import colde
 from tiny_backbone import SUBJECTS, sentences, write_backbone

@@ -52,6 +52,7 @@ def test_chunks_are_those_of_the_chunker(tokenizer: str) -> None:
     assert store.lengths_of(np.arange(len(store))).max() <= 16
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_same(tokenizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     documents = [document(number) for number in range(70)]
     alone = chunk_documents(documents, tokenizer, 16)
