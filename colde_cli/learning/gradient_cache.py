@@ -15,7 +15,6 @@ step 2.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -28,7 +27,7 @@ from transformers import BertConfig
 from colde_cli.errors import OptionError
 from colde_cli.learning.augmentation import Needed
 from colde_cli.learning.colde import ChunkEncoder
-from colde_cli.learning.processes import ALONE, Processes
+from colde_cli.learning.processes import ALONE, Processes, random_states, set_random_states
 from colde_cli.learning.tokens import ChunkStore
 
 # Tokens of a pass on a CPU, which gains nothing from more at once: chunks of one length then pad one another less.
@@ -169,7 +168,7 @@ def _encode(
     vectors = torch.zeros(count, encoder.bert.config.hidden_size, device=device)
     states = []
     for batch in batches:
-        states.append(_random_state(device))
+        states.append(random_states(device))
         vectors[batch.rows] = encoder(**batch.inputs)
     return vectors, states
 
@@ -177,43 +176,18 @@ def _encode(
 def _replay(
     encoder: ChunkEncoder, batches: Sequence[MicroBatch], states: Sequence[list[Tensor]], gradient: Tensor
 ) -> None:
-    with _kept_random_state(_device(encoder)):
-        for batch, state in zip(batches, states, strict=True):
-            _set_random_state(_device(encoder), state)
-            again = encoder(**batch.inputs)
-            again.backward(gradient[batch.rows])
+    device = _device(encoder)
+    # A replay must not change the random numbers that follow.
+    before = random_states(device)
+    for batch, state in zip(batches, states, strict=True):
+        set_random_states(device, state)
+        again = encoder(**batch.inputs)
+        again.backward(gradient[batch.rows])
+    set_random_states(device, before)
 
 
 def _device(encoder: ChunkEncoder) -> torch.device:
     return next(encoder.parameters()).device
-
-
-def _random_state(device: torch.device) -> list[Tensor]:
-    """Return the state of the CPU's generator, and of the device's if it has one of its own."""
-    states = [torch.get_rng_state()]
-    if device.type == "cuda":
-        states.append(torch.cuda.get_rng_state(device))
-    elif device.type == "mps":
-        states.append(torch.mps.get_rng_state())
-    return states
-
-
-def _set_random_state(device: torch.device, states: list[Tensor]) -> None:
-    torch.set_rng_state(states[0])
-    if device.type == "cuda":
-        torch.cuda.set_rng_state(states[1], device)
-    elif device.type == "mps":
-        torch.mps.set_rng_state(states[1])
-
-
-@contextmanager
-def _kept_random_state(device: torch.device) -> Iterator[None]:
-    """Restore the random numbers afterwards: a replay must not change those that follow."""
-    states = _random_state(device)
-    try:
-        yield
-    finally:
-        _set_random_state(device, states)
 
 
 _CHUNK = 512

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from colde_cli.documents.document import Document, Section, SectionKind, Span
 from colde_cli.errors import DataError, ModelError, OptionError
@@ -73,7 +71,10 @@ def write_prepared(path: Path, inputs: Inputs, tokens: TokenStore, backbone: Bac
         "backbone": backbone.name,
         "tokenizer": _digest(backbone),
         "files": [asdict(file) for file in inputs.data.files],
-        "documents": [_described(item) for item in inputs.data.documents],
+        "documents": [
+            {name: getattr(item, name) for name in ("id", "label", "related", "split", "file")}
+            for item in inputs.data.documents
+        ],
         "pairs": asdict(inputs.pairs) if inputs.pairs else None,
         "validation": asdict(inputs.validation) if inputs.validation else None,
     }
@@ -115,22 +116,12 @@ def read_prepared(path: Path, backbone: Backbone) -> Inputs:
         TrainingData(documents, files),
         _judged(described["pairs"]),
         _judged(described["validation"]),
-        _tokens(arrays),
+        TokenStore(arrays[0].astype(np.int32), *arrays[1:]),
     )
 
 
 def _digest(backbone: Backbone) -> str:
     return hashlib.blake2b(backbone.tokenizer.encode(), digest_size=16).hexdigest()
-
-
-def _described(item: TrainingDocument) -> dict[str, Any]:
-    return {
-        "id": item.id,
-        "label": item.label,
-        "related": list(item.related),
-        "split": item.split,
-        "file": item.file,
-    }
 
 
 def _document(values: dict[str, Any], path: Path) -> TrainingDocument:
@@ -147,8 +138,3 @@ def _judged(values: dict[str, Any] | None) -> JudgedPairs | None:
     if values is None:
         return None
     return JudgedPairs(values["name"], tuple(LabelledPair(**pair) for pair in values["pairs"]))
-
-
-def _tokens(arrays: Sequence[NDArray[Any]]) -> TokenStore:
-    ids, breaks, starts, sections, documents = arrays
-    return TokenStore(ids.astype(np.int32), breaks, starts, sections, documents)

@@ -21,11 +21,9 @@ from colde_cli.errors import OptionError
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """The processes of a run, seen from one of them.
+    """The processes of a run, seen from one of them, number `number` of `count`.
 
     Attributes:
-        number: of this process; 0 is the main process, which alone writes and prints.
-        count: number of processes.
         device: of this process; None if it is alone, and the device is not chosen yet.
     """
 
@@ -35,15 +33,15 @@ class Processes:
 
     @property
     def main(self) -> bool:
-        """Whether this process writes and prints."""
+        """Whether this is the main process, which alone writes and prints."""
         return self.number == 0
 
     def share(self, lengths: Sequence[int]) -> list[int]:
         """Choose the rows that this process encodes: rows are dealt out from the longest to the shortest."""
-        if self.count == 1:
-            return list(range(len(lengths)))
-        order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
-        return order[self.number :: self.count]
+        order = range(len(lengths))
+        if self.count > 1:
+            return sorted(order, key=lambda row: -lengths[row])[self.number :: self.count]
+        return list(order)
 
     def total(self, tensor: Tensor) -> Tensor:
         """Sum a tensor over all processes. A row that one process fills and the others leave zero is thus shared."""
@@ -65,7 +63,7 @@ class Processes:
 
     def any(self, flag: bool) -> bool:
         """Return whether the flag is set in any process."""
-        return bool(self.total(torch.tensor(float(flag)))) if self.count > 1 else flag
+        return bool(self.total(torch.tensor(float(flag))))
 
     @contextmanager
     def summed(self, weights: Iterable[nn.Parameter]) -> Iterator[None]:
@@ -82,8 +80,7 @@ class Processes:
         used = self.total(torch.tensor([float(weight.grad is not None) for weight in trained]))
         for weight, held, count in zip(trained, before, used.tolist(), strict=True):
             if count:
-                own = torch.zeros_like(weight) if weight.grad is None else weight.grad
-                weight.grad = self.total(own)
+                weight.grad = self.total(torch.zeros_like(weight) if weight.grad is None else weight.grad)
             if held is not None:
                 weight.grad = held if weight.grad is None else held + weight.grad
 
@@ -94,34 +91,42 @@ class Processes:
             yield
             return
         seed = int(torch.randint(2**62, ()))
-        states = self._states()
+        states = random_states(self.device)
         torch.manual_seed(seed + self.number)
         yield
-        self._set_states(states)
+        set_random_states(self.device, states)
 
     def agree_on_numbers(self) -> None:
         """Let all processes draw the main one's random numbers from here on."""
         if self.count > 1:
-            self._set_states([self.from_main(state) for state in self._states()])
+            set_random_states(self.device, [self.from_main(state) for state in random_states(self.device)])
 
     def leave(self) -> None:
         """Part from the other processes."""
         if self.count > 1:
             torch.distributed.destroy_process_group()
 
-    def _states(self) -> list[Tensor]:
-        states = [torch.get_rng_state()]
-        if self.device is not None and self.device.type == "cuda":
-            states.append(torch.cuda.get_rng_state(self.device))
-        return states
-
-    def _set_states(self, states: list[Tensor]) -> None:
-        torch.set_rng_state(states[0])
-        if self.device is not None and self.device.type == "cuda":
-            torch.cuda.set_rng_state(states[1], self.device)
-
 
 ALONE = Processes()
+
+
+def random_states(device: torch.device | None) -> list[Tensor]:
+    """Return the state of the CPU's generator, and of the device's if it has one of its own."""
+    states = [torch.get_rng_state()]
+    if device is not None and device.type == "cuda":
+        states.append(torch.cuda.get_rng_state(device))
+    elif device is not None and device.type == "mps":
+        states.append(torch.mps.get_rng_state())
+    return states
+
+
+def set_random_states(device: torch.device | None, states: Sequence[Tensor]) -> None:
+    """Set the generators to what `random_states` returned."""
+    torch.set_rng_state(states[0])
+    if device is not None and device.type == "cuda":
+        torch.cuda.set_rng_state(states[1], device)
+    elif device is not None and device.type == "mps":
+        torch.mps.set_rng_state(states[1])
 
 
 def join(device: str) -> Processes:
