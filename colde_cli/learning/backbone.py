@@ -78,8 +78,8 @@ def locate(name: str) -> tuple[Path, str]:
 def _packaged(name: str) -> Path | None:
     spec = importlib.util.find_spec(_PACKAGED[name]) if name in _PACKAGED else None
     places = list(spec.submodule_search_locations or ()) if spec else []
-    found = [Path(place) / "model" for place in places if (Path(place) / "model" / WEIGHTS).is_file()]
-    return found[0] if found else None
+    folders = [Path(place) / "model" for place in places if (Path(place) / "model" / WEIGHTS).is_file()]
+    return folders[0] if folders else None
 
 
 def _fetch(name: str) -> Path:
@@ -157,10 +157,10 @@ def _tensors(folder: Path) -> dict[str, Tensor]:
     if not path.is_file():
         raise ModelError(f"The backbone {folder} lacks {WEIGHTS}; save it with safe serialisation.")
     try:
-        found = load_tensors(folder).items()
+        tensors = load_tensors(folder).items()
     except (SafetensorError, OSError) as error:
         raise ModelError(f"{path} is damaged ({error}); fetch it again.") from error
-    return {name: tensor.float() for name, tensor in found if tensor.is_floating_point()}
+    return {name: tensor.float() for name, tensor in tensors if tensor.is_floating_point()}
 
 
 def _text(path: Path) -> str:

@@ -90,7 +90,7 @@ def _figures(facts: CardFacts, outcome: Outcome) -> str:
     if outcome.progress.epoch:
         columns = [*columns, (f"{facts.start}, before" if facts.start else "the same, untrained", untrained)]
     rows = [
-        " | ".join([f"| {name}", *(_value(found, key) for _, found in columns)]) for name, key in _FIGURES
+        " | ".join([f"| {name}", *(_value(metrics, key) for _, metrics in columns)]) for name, key in _FIGURES
     ]
     titles = " | ".join(title for title, _ in columns)
     table = "\n".join([f"| | {titles} |", "|---" * (len(columns) + 1) + "|", *(f"{row} |" for row in rows)])
@@ -119,11 +119,11 @@ def part_tables(figures: Sequence[PartFigures]) -> list[str]:
 
 def _part_table(figures: Sequence[PartFigures]) -> str:
     files, parts = (list(dict.fromkeys(getattr(item, name) for item in figures)) for name in ("file", "part"))
-    found = {(item.file, item.part): item for item in figures}
-    whole = [f"{found[file, parts[0]].whole:.3f}" for file in files]
+    by_place = {(item.file, item.part): item for item in figures}
+    whole = [f"{by_place[file, parts[0]].whole:.3f}" for file in files]
     rows = [["whole score", *whole]]
     for part in parts:
-        of_files = [found[file, part] for file in files]
+        of_files = [by_place[file, part] for file in files]
         rows.append(
             [
                 part,

@@ -97,11 +97,11 @@ def micro_batches(
 
     The longest chunks come first, so that too little memory shows at once.
     """
-    chosen = range(len(chunks)) if rows is None else rows
+    numbers = range(len(chunks)) if rows is None else rows
     device = _device(encoder)
     padding = int(encoder.bert.config.pad_token_id or 0)
-    for places in plan([len(chunks[row]) for row in chosen], micro_tokens):
-        index = torch.tensor([chosen[place] for place in places])
+    for places in plan([len(chunks[row]) for row in numbers], micro_tokens):
+        index = torch.tensor([numbers[place] for place in places])
         inputs = _padded([chunks[row] for row in index.tolist()], padding)
         for name, ids in (("section_ids", section_ids), ("chunk_ids", chunk_ids)):
             if ids is not None:

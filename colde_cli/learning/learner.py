@@ -307,8 +307,8 @@ class ChunkMemory:
 
     def rows(self, documents: NDArray[np.int64]) -> ChunkRows:
         """Return the vectors of documents, not centred."""
-        chosen = torch.from_numpy(documents)
-        return ChunkRows(self.vectors[chosen].float(), self.shares[chosen])
+        numbers = torch.from_numpy(documents)
+        return ChunkRows(self.vectors[numbers].float(), self.shares[numbers])
 
     def keep(self, batch: NDArray[np.int64], rows: ChunkRows, step: int) -> None:
         """Take the vectors of a batch, not centred, in the place of those that its documents had."""

@@ -56,23 +56,23 @@ class Positives:
             _join(links if pair.related else excluded, numbers[pair.a], numbers[pair.b])
         count = range(len(labels))
         classes = tuple(np.flatnonzero(labels == code) for code in range(len(names)))
-        frozen = [tuple(frozenset(found[number]) for number in count) for found in (links, excluded)]
+        frozen = [tuple(frozenset(relation[number]) for number in count) for relation in (links, excluded)]
         return cls(labels, classes, frozen[0], frozen[1])
 
     def partners(self, number: int) -> NDArray[np.int64]:
         """Return the documents that belong with document `number`, ascending, without itself."""
-        found = set(self.links[number])
+        others = set(self.links[number])
         if self.labels[number] >= 0:
-            found.update(self.classes[self.labels[number]].tolist())
-        return np.array(sorted(found - self.excluded[number] - {number}), np.int64)
+            others.update(self.classes[self.labels[number]].tolist())
+        return np.array(sorted(others - self.excluded[number] - {number}), np.int64)
 
     def mask(self, numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which of these documents belong together, bool [B, B]; True on the diagonal."""
-        chosen = [int(number) for number in numbers]
-        own = self.labels[chosen]
+        documents = [int(number) for number in numbers]
+        own = self.labels[documents]
         together = (own[:, None] == own[None, :]) & (own[:, None] >= 0)
-        places = {number: place for place, number in enumerate(chosen)}
-        for place, number in enumerate(chosen):
+        places = {number: place for place, number in enumerate(documents)}
+        for place, number in enumerate(documents):
             for relation, value in ((self.links, True), (self.excluded, False)):
                 others = [places[other] for other in relation[number] if other in places]
                 together[place, others] = value
@@ -91,19 +91,20 @@ def require_pairs(positives: Positives, documents: Sequence[int] | NDArray[np.in
     Raises:
         DataError: no two of them belong together, or all do; it says how many training needs.
     """
-    chosen = {int(number) for number in documents}
-    partners = (chosen.intersection(positives.partners(number).tolist()) for number in sorted(chosen))
+    training = {int(number) for number in documents}
+    partners = (training.intersection(positives.partners(number).tolist()) for number in sorted(training))
     needed = "Training needs at least 2 documents that belong together and 1 that does not"
     if not any(partners):
         raise DataError(
-            f"{needed}; no two of the {len(chosen)} training documents belong together. "
+            f"{needed}; no two of the {len(training)} training documents belong together. "
             "Give them labels, links or --pairs."
         )
     if all(
-        len(chosen.intersection(positives.partners(number).tolist())) == len(chosen) - 1 for number in chosen
+        len(training.intersection(positives.partners(number).tolist())) == len(training) - 1
+        for number in training
     ):
         raise DataError(
-            f"{needed}; all {len(chosen)} training documents belong together. Add some with other labels."
+            f"{needed}; all {len(training)} training documents belong together. Add some with other labels."
         )
 
 
@@ -226,8 +227,8 @@ def _draw_groups(
             continue
         held.append(group)
         pairable += len(group) > 1
-    left = len(groups) - len(held)
-    if pairable < 2 or left < 2:
+    remaining = len(groups) - len(held)
+    if pairable < 2 or remaining < 2:
         raise DataError(_too_few_groups(groups, _SCALE * wanted))
     return np.sort(np.concatenate(held))
 
@@ -263,9 +264,9 @@ def _make_pairs(
         raise DataError(
             "The validation documents give no related and unrelated pairs; name some with --validation."
         )
-    chosen = [rows[np.sort(generator.permutation(len(rows))[:count])] for rows in (attracted, repelled)]
+    kept = [rows[np.sort(generator.permutation(len(rows))[:count])] for rows in (attracted, repelled)]
     related = np.repeat([True, False], count)
-    return held[np.concatenate(chosen)], related
+    return held[np.concatenate(kept)], related
 
 
 # At most this share of a batch are documents without a partner, which only repel.
@@ -339,8 +340,8 @@ class GroupSampler:
         """
         allowed = np.asarray(documents, np.int64)
         every = {int(number): np.intersect1d(positives.partners(int(number)), allowed) for number in allowed}
-        self.partners = {number: found for number, found in every.items() if len(found)}
-        self.loners = np.array([number for number, found in every.items() if not len(found)], np.int64)
+        self.partners = {number: others for number, others in every.items() if len(others)}
+        self.loners = np.array([number for number, others in every.items() if not len(others)], np.int64)
         self.seed = seed
         if not self.partners:
             raise DataError("No two training documents belong together; add labels, links or --pairs.")
@@ -429,19 +430,19 @@ class PairSampler:
         require_pairs(positives, documents)
         self.documents = np.asarray(documents, np.int64)
         self.size, self.seed = size, seed
-        chosen = set(self.documents.tolist())
+        training = set(self.documents.tolist())
         self.partners = {
-            number: [other for other in positives.partners(number).tolist() if other in chosen]
-            for number in sorted(chosen)
+            number: [other for other in positives.partners(number).tolist() if other in training]
+            for number in sorted(training)
         }
-        self.together = {number: set(found) for number, found in self.partners.items()}
-        self.judged = {number: sorted(positives.excluded[number] & chosen) for number in sorted(chosen)}
+        self.together = {number: set(others) for number, others in self.partners.items()}
+        self.judged = {number: sorted(positives.excluded[number] & training) for number in sorted(training)}
         self.fields = {
             int(field): self.documents[fields[self.documents] == field]
             for field in np.unique(fields[self.documents])
         }
-        self.field_of = {number: int(fields[number]) for number in sorted(chosen)}
-        paired = [number for number, found in self.partners.items() if found]
+        self.field_of = {number: int(fields[number]) for number in sorted(training)}
+        paired = [number for number, others in self.partners.items() if others]
         everyone = self.documents.tolist()
         anchors = [number for number in paired if any(self._apart(number, other) for other in everyone)]
         self.anchors = np.array(anchors, np.int64)
@@ -469,16 +470,16 @@ class PairSampler:
         for other in field[generator.integers(len(field), size=_DRAWS)].tolist():
             if self._apart(anchor, other):
                 return int(other)
-        found = self._unrelated(anchor)
-        return found[generator.integers(len(found))]
+        unrelated = self._unrelated(anchor)
+        return unrelated[generator.integers(len(unrelated))]
 
     def _unrelated(self, anchor: int) -> list[int]:
         """Return the documents that do not belong with `anchor`: those of its field, or else all."""
         for candidates in (self.fields[self.field_of[anchor]], self.documents):
-            found = [int(other) for other in candidates.tolist() if self._apart(anchor, other)]
-            if found:
+            unrelated = [int(other) for other in candidates.tolist() if self._apart(anchor, other)]
+            if unrelated:
                 break
-        return found
+        return unrelated
 
     def _apart(self, anchor: int, other: int) -> bool:
         return other != anchor and other not in self.together[anchor]
@@ -503,15 +504,15 @@ def hard_negatives(
     Nearness is the cosine of weighted words, as in the score; word frequencies are those of the document's field.
     """
     continues = word_continuations(tokenizer)
-    found: dict[int, NDArray[np.int64]] = {}
+    negatives: dict[int, NDArray[np.int64]] = {}
     for field in np.unique(fields[documents]):
         members = documents[fields[documents] == field]
         terms = _terms(store, members, continues)
         for number, row in zip(members.tolist(), _similarities(terms), strict=True):
             row[np.isin(members, [number, *positives.partners(number)])] = -1.0
             nearest = np.argsort(-row, kind="stable")[:count]
-            found[number] = members[nearest[row[nearest] >= 0]]
-    return found
+            negatives[number] = members[nearest[row[nearest] >= 0]]
+    return negatives
 
 
 def _terms(store: ChunkStore, members: NDArray[np.int64], continues: NDArray[np.bool_]) -> list[Terms]:

@@ -140,9 +140,11 @@ def _measure_parts(
         for code in pairs.judged.codes:
             statistics = domains.profiles[code] if within_field else domains.fields
             rows = np.flatnonzero(pairs.judged.domains == code)
-            found = [score_parts(left[row], right[row], config, statistics, unweighted=True) for row in rows]
-            values = np.array([[part.score for part in parts] for parts in found])
-            weights = np.array([[part.weight for part in parts] for parts in found])
+            of_pairs = [
+                score_parts(left[row], right[row], config, statistics, unweighted=True) for row in rows
+            ]
+            values = np.array([[part.score for part in parts] for parts in of_pairs])
+            weights = np.array([[part.weight for part in parts] for parts in of_pairs])
             name = pairs.judged.names[code]
             yield from _part_figures(within_field, name, related[rows], values, weights)
 
@@ -170,15 +172,15 @@ def _training_vectors(
     will, and a threshold fitted to that would be too low.
     """
     files = np.array([item.file for item in read.data.documents], np.int64)
-    found: dict[int, list[FloatArray]] = {}
+    by_file: dict[int, list[FloatArray]] = {}
     for file in np.intersect1d(files[read.split.training], pairs.judged.codes).tolist():
         numbers = [number for number in read.split.training.tolist() if files[number] == file]
         chunks = np.concatenate([store.chunks_of(number) for number in numbers])
         generator = np.random.default_rng([file, 5])
         sample = np.sort(generator.permutation(chunks)[:_DOMAIN_SAMPLE])
         vectors = encoder.encode_chunks([store.chunk(int(chunk)) for chunk in sample])
-        found[file] = list(vectors[:, None])
-    return found
+        by_file[file] = list(vectors[:, None])
+    return by_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -151,20 +151,20 @@ def tokenize_documents(
     Raises:
         DataError: a document has no token.
     """
-    found: list[Tokenized] = []
+    tokenized: list[Tokenized] = []
     for sections in _tokenized(documents, tokenizer):
         if not sections:
-            raise DataError(f"The document {documents[len(found)].title!r} has no words; remove it.")
-        found.append(sections)
+            raise DataError(f"The document {documents[len(tokenized)].title!r} has no words; remove it.")
+        tokenized.append(sections)
         if progress is not None:
             progress(1)
-    every = [section for sections in found for section in sections]
+    every = [section for sections in tokenized for section in sections]
     return TokenStore(
         np.concatenate([ids for _, ids, _ in every]),
         np.concatenate([breaks for *_, breaks in every]),
         ends([len(ids) for _, ids, _ in every]),
         np.array([number for number, *_ in every], np.int32),
-        ends([len(sections) for sections in found]),
+        ends([len(sections) for sections in tokenized]),
     )
 
 
@@ -185,14 +185,14 @@ class _Tokenizing:
         self._tokenizer = plain_tokenizer(tokenizer)
 
     def read(self, document: Document) -> Tokenized:
-        found = []
+        tokenized = []
         for section in sections_with_text(document):
             text = document.section_text(section)
             encoding = self._tokenizer.encode(text, add_special_tokens=False)
             ids, offsets = encoding.ids, encoding.offsets
             if ids:
-                found.append((section.index, np.array(ids, np.int32), _breaks(text, offsets)))
-        return found
+                tokenized.append((section.index, np.array(ids, np.int32), _breaks(text, offsets)))
+        return tokenized
 
 
 def _breaks(text: str, offsets: list[tuple[int, int]]) -> NDArray[np.uint8]:

@@ -121,8 +121,8 @@ def system_class(name: str) -> type[System]:
     if name not in SYSTEMS:
         raise OptionError(f"--system {name} is not in this version; it has: {', '.join(SYSTEMS)}.")
     module, _, made = SYSTEMS[name].partition(":")
-    found: type[System] = getattr(import_module(f"colde_cli.systems.{module}"), made)
-    return found
+    system: type[System] = getattr(import_module(f"colde_cli.systems.{module}"), made)
+    return system
 
 
 def is_pretrained(system: type[System]) -> bool:

@@ -92,8 +92,8 @@ def pretrain_pairs(
         rows = stack([Rows.of([[first, *pieces.tolist(), last]]) for pieces in side]).ids
         with options.autocast(device):
             ids = torch.from_numpy(rows.astype(np.int64)).to(device)
-            found: Tensor = network(ids, torch.zeros_like(ids[:, :, 0]))
-        return found
+            made: Tensor = network(ids, torch.zeros_like(ids[:, :, 0]))
+        return made
 
     def losses(part: IntArray) -> list[Tensor]:
         pairs = [make_pair(documents[number], options.objective, capacity, generator) for number in part]

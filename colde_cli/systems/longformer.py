@@ -104,8 +104,8 @@ def _global(attention: Any, states: Tensor, present: Tensor, split: Any) -> Tens
     scores = query @ keys.transpose(-1, -2)
     scores = scores.masked_fill(~present[:, None, None], torch.finfo(scores.dtype).min)
     weights = functional.dropout(scores.softmax(-1), attention.dropout, attention.training)
-    found: Tensor = (weights @ values).transpose(1, 2).flatten(2)
-    return found
+    seen: Tensor = (weights @ values).transpose(1, 2).flatten(2)
+    return seen
 
 
 def _neighbours(tokens: Tensor, half: int) -> Tensor:

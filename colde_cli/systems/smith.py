@@ -187,10 +187,10 @@ class Smith(System):
 
     def forward(self, rows: Tensor, paragraphs: Tensor | None = None) -> Tensor:
         """Vectors [D, dim] of rows int64 [D, R, L]; with `paper_compat` and a concatenation of any length."""
-        found = self.encode_blocks(rows)
-        pooled = self.document_states(found.vectors, found.present).pooler_output
+        blocks = self.encode_blocks(rows)
+        pooled = self.document_states(blocks.vectors, blocks.present).pooler_output
         document = functional.normalize(self.document_dense(pooled), dim=-1)
-        return self._combined(found, document).float()
+        return self._combined(blocks, document).float()
 
     def encode_blocks(self, rows: Tensor) -> Blocks:
         """Words to block vectors: rows int64 [D, R, L]; only rows that hold a block are computed."""
@@ -207,17 +207,17 @@ class Smith(System):
         Returns:
             `last_hidden_state` [D, R, H], and `pooler_output` [D, H], the tanh pooler over the first block.
         """
-        found: BertStates = self.blocks(inputs_embeds=vectors, attention_mask=present.long())
-        return found
+        states: BertStates = self.blocks(inputs_embeds=vectors, attention_mask=present.long())
+        return states
 
     def _encode_rows(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        found = self.words(input_ids=rows, attention_mask=(rows != 0).long())
-        return found.last_hidden_state, functional.normalize(self.block_dense(found.pooler_output), dim=-1)
+        states = self.words(input_ids=rows, attention_mask=(rows != 0).long())
+        return states.last_hidden_state, functional.normalize(self.block_dense(states.pooler_output), dim=-1)
 
-    def _combined(self, found: Blocks, document: Tensor) -> Tensor:
+    def _combined(self, blocks: Blocks, document: Tensor) -> Tensor:
         if self.shape.combine == "normal":
             return document
-        vectors, counts = found.vectors, found.present.to(document.dtype)
+        vectors, counts = blocks.vectors, blocks.present.to(document.dtype)
         if self.shape.paper_compat:
             vectors, counts = self._with_padding(vectors, counts)
         part = (self._weights(vectors, counts).unsqueeze(-1) * vectors).sum(1)
@@ -315,15 +315,19 @@ class SmithPretraining(nn.Module):
         self, shown: Tensor, rows: Tensor, chosen: Tensor, hidden: Tensor | None
     ) -> PretrainingLosses:
         """Both losses of a `MaskedBatch`, from one pass over the words; without hidden blocks, that of words alone."""
-        found = self.smith.encode_blocks(shown)
-        kept = found.present.flatten()
+        blocks = self.smith.encode_blocks(shown)
+        kept = blocks.present.flatten()
         places = chosen.flatten(0, 1)[kept]
-        words = self._word_loss(found.words[places], rows.flatten(0, 1)[kept][places], places.nonzero()[:, 0])
+        words = self._word_loss(
+            blocks.words[places], rows.flatten(0, 1)[kept][places], places.nonzero()[:, 0]
+        )
         if hidden is None:
             return PretrainingLosses(words, words.new_zeros(()))
-        vectors = torch.where(hidden.unsqueeze(-1), self.hidden_block.to(found.vectors.dtype), found.vectors)
-        states = self.smith.document_states(vectors, found.present).last_hidden_state
-        return PretrainingLosses(words, masked_block_loss(states[hidden], found.vectors[hidden]))
+        vectors = torch.where(
+            hidden.unsqueeze(-1), self.hidden_block.to(blocks.vectors.dtype), blocks.vectors
+        )
+        states = self.smith.document_states(vectors, blocks.present).last_hidden_state
+        return PretrainingLosses(words, masked_block_loss(states[hidden], blocks.vectors[hidden]))
 
     def _word_loss(self, states: Tensor, targets: Tensor, blocks: Tensor) -> Tensor:
         parts = zip(torch.split(states, _TOGETHER), torch.split(targets, _TOGETHER), strict=True)
@@ -404,8 +408,8 @@ def draw_blocks(present: NDArray[np.bool_], generator: np.random.Generator) -> N
     """
     wanted = np.clip(present.sum(1) - 1, 0, BLOCKS)
     order = np.where(present, generator.random(present.shape), 2.0).argsort(1).argsort(1)
-    chosen: NDArray[np.bool_] = order < wanted[:, None]
-    return chosen
+    hidden: NDArray[np.bool_] = order < wanted[:, None]
+    return hidden
 
 
 class MaskedBatch(NamedTuple):
@@ -463,8 +467,8 @@ def pretrain_blocks(
         batch = MaskedBatch.of(rows, vocabulary, options.objective, generator)
         tensors = [None if array is None else torch.from_numpy(array).to(device) for array in batch]
         with options.autocast(device):
-            found: PretrainingLosses = heads(*tensors)
-        return found
+            pair: PretrainingLosses = heads(*tensors)
+        return pair
 
     per_epoch = -(-len(documents) // options.batch_size)
     means = train_unlabelled(heads, len(documents), per_epoch, options, losses, generator, told)
