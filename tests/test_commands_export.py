@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from command_line import OTHER, V1, check_trouble, run
 
-pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="needs colde[train]")
 
 Capture = pytest.CaptureFixture[str]
 

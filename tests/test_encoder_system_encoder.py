@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from tiny_system import tiny_backbone, write_system
 
 from colde_cli.documents.document import Document, Part, assemble, document_text
 from colde_cli.encoder.cache import Cache
@@ -21,7 +18,8 @@ from colde_cli.encoder.system_encoder import SystemEncoder
 from colde_cli.encoder.tokenizer import open_tokenizer
 from colde_cli.errors import ModelError, NoTextError, OptionError
 from colde_cli.similarity.comparison import compare_encodings
-from colde_cli.systems.base import load_system
+
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="needs colde[train]")
 
 
 def document(*lengths: int, word: str = "hive") -> Document:
@@ -31,6 +29,8 @@ def document(*lengths: int, word: str = "hive") -> Document:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tiny_system import tiny_backbone, write_system
+
     made = tmp_path_factory.mktemp("tower")
     return write_system(made / "tiny", tiny_backbone(made / "backbone"))
 
@@ -47,6 +47,10 @@ def test_a_tower_opens_as_any_model_does(encoder: SystemEncoder) -> None:
 
 
 def test_vectors_are_those_of_the_network_on_each_text_alone(encoder: SystemEncoder, folder: Path) -> None:
+    import torch
+
+    from colde_cli.systems.base import load_system
+
     text = document(3, 40)
     encoding = encoder.encode(text)
     network = load_system(open_system_folder(folder))

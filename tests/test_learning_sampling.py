@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-pytest.importorskip("torch")
-
 from test_learning_splits import data, graphs
 from tiny_backbone import write_backbone
 
@@ -19,6 +17,8 @@ from colde_cli.errors import DataError
 from colde_cli.evaluation.data import TrainingData
 from colde_cli.learning.sampling import FieldSampler, GroupSampler, PairSampler, Positives, hard_negatives
 from colde_cli.learning.tokens import chunk_documents
+
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="needs colde[train]")
 
 
 @given(graphs(), st.integers(2, 12), st.integers(0, 3), st.integers(0, 3))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
 from tiny_backbone import write_backbone
 
 from colde_cli.documents.chunking import Chunker, plain_tokenizer
@@ -21,6 +20,8 @@ from colde_cli.learning.tokens import (
     tokenize_documents,
     vocabulary_size,
 )
+
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="needs colde[train]")
 
 
 @pytest.fixture(scope="module")
