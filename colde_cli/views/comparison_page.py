@@ -145,16 +145,16 @@ def _passages(comparison: Comparison, top: int, *, whole: bool) -> Iterator[Bloc
     if not whole:
         yield Only("terminal", NoteBlock("--level passage lists what is only in A and only in B.", "dim"))
         yield Only("terminal", ClosestBlock(comparison, "chunks", min(top, _CLOSEST_CHUNKS)))
-    listed = by_part(comparison)
+    listed = _by_part(comparison)
     names = ("Flagged changes", "Other changes")
     if not one:  # they have no changes, only similar passages
         names = ("Similar passages with flagged differences", "Similar passages")
-    for name, group in zip(names, (listed.flagged, listed.others), strict=True):
+    for name, group in zip(names, (listed["flagged"], listed["others"]), strict=True):
         if group:
             yield Title(name, min(top, len(group)), len(group))
             yield from _changes(comparison, group[:top])
     shown = whole and not same
-    for letter, only in (("A", listed.only_a), ("B", listed.only_b)):
+    for letter, only in (("A", listed["only_a"]), ("B", listed["only_b"])):
         if only:
             alone = Alone(letter, _changes(comparison, only[:top]), len(only))
             yield alone if shown else Only("markdown", alone)
@@ -172,24 +172,17 @@ def _changes(comparison: Comparison, changes: Iterable[WeightedChange]) -> list[
     return [ChangeBlock(a, b, comparison.passages[change.pairs[0]], len(change.pairs)) for change in changes]
 
 
-@dataclass(frozen=True, slots=True)
-class ListedChanges:
-    """The changes by the part of a page that lists them, the weightiest first."""
+def _by_part(comparison: Comparison) -> dict[str, list[WeightedChange]]:
+    """The changes by the part of a page that lists them, the weightiest first.
 
-    flagged: Sequence[WeightedChange]
-    others: Sequence[WeightedChange]
-    only_a: Sequence[WeightedChange]
-    only_b: Sequence[WeightedChange]
-
-
-def by_part(comparison: Comparison) -> ListedChanges:
-    """Divide the changes among the parts of a page."""
-    parts: dict[str, list[WeightedChange]] = {name: [] for name in ("flagged", "others", "only_a", "only_b")}
+    A clause of only one document is among the flagged ones; edited and moved passages without a flag are the others.
+    """
+    parts: dict[str, list[WeightedChange]] = {"flagged": [], "others": [], "only_a": [], "only_b": []}
     for change in comparison.changes:
         pair = comparison.passages[change.pairs[0]]
         both = "others" if pair.a and pair.b else pair.state.value
         parts["flagged" if pair.flags else both].append(change)
-    return ListedChanges(**parts)
+    return parts
 
 
 def typesetting(places: Sequence[TypesettingPlace], top: int) -> Iterator[Block]:
