@@ -121,10 +121,7 @@ def _path(path: str) -> str:
 def annotation(name: str, properties: dict[str, str], message: str) -> str:
     """A workflow command on a line of its own, whatever the texts hold.
 
-    Args:
-        name: "error", "warning" or "notice".
-        properties: such as "file" and "title"; empty ones are left out.
-        message: on one line.
+    The name is "error", "warning" or "notice"; properties, such as "file" and "title", are left out where empty.
     """
     given = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
     return f"::{name} {given}::{plain(message).translate(_IN_MESSAGE)}\n"

@@ -23,12 +23,7 @@ _PAUSE = 0.2  # seconds between two looks
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """How far a part of the work is.
-
-    Attributes:
-        done: of `total`; parts of one count too.
-        total: None where it is not known.
-    """
+    """How much of a part of the work is done; `total` is None where it is not known."""
 
     label: str
     done: float = 0
@@ -41,11 +36,7 @@ def progress(
 ) -> Iterator[Callable[[int], None]]:
     """Show one bar; yield a function to advance it, from any thread.
 
-    Args:
-        label: names the work.
-        unit: names what is counted; "" counts nothing.
-        total: None for a running count.
-        show: as of `bars`.
+    `unit` names what is counted; "" counts nothing. Without a `total` the count runs.
     """
     lock, done = threading.Lock(), 0
 
@@ -74,12 +65,9 @@ def corpus_progress(clock: StageClock, *, show: bool = True) -> Iterator[None]:
 
 @contextmanager
 def bars(look: Callable[[], Sequence[Bar]], unit: str, *, show: bool = True) -> Iterator[None]:
-    """Show bars after a moment of work, until the block ends.
+    """Show bars after a moment of work, until the block ends; nothing on a stderr that is no terminal.
 
-    Args:
-        look: says how far the work is; called several times a second, from another thread.
-        unit: names what is counted.
-        show: False shows nothing; neither does a stderr that is no terminal.
+    `look` says how far the work is: it is called several times a second, from another thread.
     """
     if not show or not (sys.stderr.isatty() or os.environ.get("FORCE_COLOR")):
         yield

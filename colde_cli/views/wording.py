@@ -228,15 +228,10 @@ def places(
     between: str = " · ",
     escape: Callable[[str], str] = str,
 ) -> str:
-    """The places of a pair in A and in B; a common heading is written once.
+    """The places of a pair with two sides in A and in B; a common heading is written once.
 
-    Args:
-        a: the first document.
-        b: the second.
-        pair: with passages on both sides.
-        width: characters of a heading at most.
-        between: separates pages and heading if the headings differ.
-        escape: makes a heading safe for the format.
+    A heading has at most `width` characters, which `escape` makes safe for the format; `between` separates pages and
+    heading if the headings differ.
     """
     page_a, name_a = place(a, pair.a, width)
     page_b, name_b = place(b, pair.b, width)
@@ -286,9 +281,7 @@ def flag_kinds(flags: Sequence[Flag]) -> tuple[str, ...]:
 def flag_words(flags: Sequence[Flag], limit: int | None = None) -> list[tuple[str, str]]:
     """Kinds of flags with their differences: `("number", "58 → 63, 2 → 3")`; a dash stands for nothing.
 
-    Args:
-        flags: of a pair.
-        limit: differences of each kind to name, the others are counted; None names all.
+    At most `limit` differences of each kind are named, the others counted.
     """
     rows = []
     for kind in flag_kinds(flags):
