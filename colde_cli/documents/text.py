@@ -8,10 +8,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, Sections, finished, shown_as
 from colde_cli.documents.headings.wording import in_capitals, is_known, kind_of, longest_chain, parse_number
+from colde_cli.documents.notation import in_roman
 from colde_cli.documents.outside import Account, OutsideKind
 from colde_cli.documents.pdf.prose import Hyphens, JoinedLines
 from colde_cli.errors import UnsupportedFormatError
@@ -29,8 +31,6 @@ _PAGE = re.compile(r"\[Page \w+\]$")
 _PAGE_FOOT = re.compile(rf"{_PAGE.pattern}|^\W*\w+\W*$")
 _COUNTED = re.compile(r"\d+|(?<=\[Page )[ivxlcdm]+(?=\]$)|^[ivxlcdm]+$", re.IGNORECASE)
 """What may number a page: figures; Roman ones where nothing else stands beside them."""
-_ROMAN = re.compile(r"(?=.)m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})", re.IGNORECASE)
-_ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _CURRENCY = (
     r"(?:[€$£¥₩₹]|\b(?:EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|Fr|Rs|kr"
     r"|euros?|dollars?|pounds?)\b\.?)"
@@ -91,9 +91,8 @@ def _guessed(data: bytes) -> tuple[str, str]:
     if best is not None and sum(letter > "\u024f" for letter in letters) > 0.3 * len(letters):
         with contextlib.suppress(LookupError):
             name = best.encoding.upper().replace("_", "-")
-            return data.decode(
-                best.encoding, "backslashreplace"
-            ), f"Not valid UTF-8; read as {name}, as its bytes suggest."
+            text = data.decode(best.encoding, "backslashreplace")
+            return text, f"Not valid UTF-8; read as {name}, as its bytes suggest."
     warning = "Not valid UTF-8; read as Windows-1252 (Latin-1), so that accents may be wrong."
     return data.decode("cp1252", "backslashreplace"), warning
 
@@ -234,10 +233,12 @@ def _value(number: str) -> int | None:
     """The value of a number in figures, or in Roman ones; None if it is none."""
     if number.isdecimal():
         return int(number) if len(number) <= 4 else None
-    if not _ROMAN.fullmatch(number):
-        return None
-    values = [_ROMAN_VALUES[letter] for letter in number.lower()]
-    return sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
+    return _romans().get(number.lower())
+
+
+@cache
+def _romans() -> dict[str, int]:
+    return {in_roman(number): number for number in range(1, 4000)}
 
 
 def _first(page: Sequence[str]) -> int | None:

@@ -24,16 +24,10 @@ CONTENT = "-content"
 """An attribute that a walk gives to the element with the content of a page."""
 
 _CONTENT = frozenset("main article section".split())
-_CHROME = {
-    "nav": OutsideKind.NAVIGATION,
-    "header": OutsideKind.HEADERS,
-    "footer": OutsideKind.FOOTERS,
-}
+_CHROME = {"nav": OutsideKind.NAVIGATION, "header": OutsideKind.HEADERS, "footer": OutsideKind.FOOTERS}
 _ROLES = {
-    "navigation": OutsideKind.NAVIGATION,
-    "search": OutsideKind.NAVIGATION,
-    "banner": OutsideKind.HEADERS,
-    "contentinfo": OutsideKind.FOOTERS,
+    **dict.fromkeys(("navigation", "search"), OutsideKind.NAVIGATION),
+    **{"banner": OutsideKind.HEADERS, "contentinfo": OutsideKind.FOOTERS},
 }
 _OUTSIDE = _CONTENT | {*_CHROME, "dialog"}
 """Elements that can stand outside the body, or hold what does not, without any attribute."""
@@ -164,12 +158,9 @@ class ElementReader(TextFlows):
     """Reads elements and text into flows and an account."""
 
     def __init__(self, *sinks: Any, chrome: bool = False, title: str = "") -> None:  # noqa: ANN401
-        """Begin.
+        """Begin with what `TextFlows` takes; with `chrome`, navigation, heads and feet of the page are body text.
 
-        Args:
-            sinks: those of `TextFlows`.
-            chrome: navigation, heads and feet of the page are body text.
-            title: of the page, where its body text has it.
+        `title` is that of the page, where its body text has it.
         """
         super().__init__(*sinks)
         self._chrome, self._title = chrome, title

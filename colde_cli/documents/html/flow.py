@@ -199,13 +199,10 @@ class TextFlows:
         heading: Callable[[str, int], None] | None = None,
         base: OutsideKind | None = None,
     ) -> None:
-        """Begin.
+        """Begin with a flow of kind `base`.
 
-        Args:
-            account: is filled.
-            paragraph: takes its text, and whether it keeps its lines.
-            heading: takes its text and level; None if headings are paragraphs.
-            base: kind of the first flow.
+        `paragraph` takes its text, and whether it keeps its lines; `heading` its text and level, and is None if
+        headings are paragraphs.
         """
         self.account, self._paragraph, self._heading = account, paragraph, heading
         self.flow = TextFlow(base)

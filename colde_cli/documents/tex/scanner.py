@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
@@ -102,12 +103,8 @@ class Scanner:
 
     def __post_init__(self) -> None:
         """Read formulas with the words, labels and commands of this source."""
-        self.formulas = Formulas(
-            self.authored,
-            self.words,
-            self.label,
-            lambda text: self.outside(OutsideKind.HIDDEN, text, "\\phantom"),
-        )
+        hidden = partial(self.outside, OutsideKind.HIDDEN, about="\\phantom")
+        self.formulas = Formulas(self.authored, self.words, self.label, hidden)
 
     def read(self, source: Source) -> None:
         """Read a whole source: the preamble, the text, and what stands after its end."""

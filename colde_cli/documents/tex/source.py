@@ -191,9 +191,7 @@ class Source:
     def branches(self, at: int, toggles: Collection[str]) -> tuple[int, int] | None:
         r"""Find the offsets of the `\else` and the `\fi` of the condition before `at`; without `\else`, `\fi` twice.
 
-        Args:
-            at: offset after the condition.
-            toggles: names of conditions beside those of TeX.
+        `at` is the offset after the condition, and `toggles` are the names of conditions beside those of TeX.
         """
         if self._toggles != len(toggles):
             self._toggles = len(toggles)
