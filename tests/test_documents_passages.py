@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -108,35 +109,36 @@ def test_the_mark_of_a_list_item_is_no_passage() -> None:
         assert texts == [line for line in document.text.splitlines() if line]
 
 
-def test_a_heading_that_is_a_paragraph_elsewhere_is_a_passage_of_both() -> None:
-    marked = assemble(
-        "", "", [Part("", "Preamble."), Part("7.1 Term", "It lasts a year."), Part("Fees", "None.")]
-    )
-    plain = assemble("", "", [Part("", "Preamble.\n\nTerm\n\nIt lasts a year."), Part("Fees", "None.")])
-    left, right = texts_of_both(marked, plain)
-    assert left == ["Preamble.", "7.1 Term", "It lasts a year.", "None."]
-    assert right == ["Preamble.", "Term", "It lasts a year.", "None."]
-
-
-def test_a_paragraph_is_cut_after_the_heading_that_opens_it() -> None:
-    marked = assemble("", "", [Part("28A. Confidentiality", "Each party keeps the terms secret.")])
-    run_in = assemble("", "", [Part("", "28A. Confidentiality. Each party keeps the terms secret.")])
-    left, right = texts_of_both(marked, run_in)
-    assert left == ["28A. Confidentiality", "Each party keeps the terms secret."]
-    assert right == ["28A. Confidentiality.", "Each party keeps the terms secret."]
-
-
-def test_a_heading_divided_in_two_is_one_passage_and_two() -> None:
-    whole = assemble("", "", [Part("Limits of liability", "No party is liable.")])
-    divided = assemble("", "", [Part("Limits of", ""), Part("", "liability\n\nNo party is liable.")])
-    left, right = texts_of_both(whole, divided)
-    assert left == ["Limits of liability", "No party is liable."]
-    assert right == ["Limits of", "liability", "No party is liable."]
-
-
-def test_a_sentence_that_begins_like_a_heading_is_not_cut() -> None:
-    marked = assemble("", "", [Part("Term", "It lasts a year.")])
-    other = assemble("", "", [Part("", "Term of this lease: ten years. It lasts a year.")])
-    left, right = texts_of_both(marked, other)
-    assert left == ["It lasts a year."]
-    assert right[0].startswith("Term of this lease")
+@pytest.mark.parametrize(
+    ("a", "b", "cut_a", "cut_b"),
+    [
+        (  # a paragraph elsewhere
+            [Part("", "Preamble."), Part("7.1 Term", "It lasts a year."), Part("Fees", "None.")],
+            [Part("", "Preamble.\n\nTerm\n\nIt lasts a year."), Part("Fees", "None.")],
+            ["Preamble.", "7.1 Term", "It lasts a year.", "None."],
+            ["Preamble.", "Term", "It lasts a year.", "None."],
+        ),
+        (  # it opens a paragraph
+            [Part("28A. Confidentiality", "Each party keeps the terms secret.")],
+            [Part("", "28A. Confidentiality. Each party keeps the terms secret.")],
+            ["28A. Confidentiality", "Each party keeps the terms secret."],
+            ["28A. Confidentiality.", "Each party keeps the terms secret."],
+        ),
+        (  # divided in two
+            [Part("Limits of liability", "No party is liable.")],
+            [Part("Limits of", ""), Part("", "liability\n\nNo party is liable.")],
+            ["Limits of liability", "No party is liable."],
+            ["Limits of", "liability", "No party is liable."],
+        ),
+        (  # a sentence only begins like it
+            [Part("Term", "It lasts a year.")],
+            [Part("", "Term of this lease: ten years. It lasts a year.")],
+            ["It lasts a year."],
+            ["Term of this lease: ten years.", "It lasts a year."],
+        ),
+    ],
+)
+def test_a_heading_of_one_in_the_text_of_the_other(
+    a: list[Part], b: list[Part], cut_a: list[str], cut_b: list[str]
+) -> None:
+    assert texts_of_both(assemble("", "", a), assemble("", "", b)) == (cut_a, cut_b)

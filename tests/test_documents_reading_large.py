@@ -33,17 +33,11 @@ def test_large_files_are_read_as_small_ones_are(tmp_path: Path, monkeypatch: pyt
     paths = [tmp_path / name for name in _TEXTS]
     for path in paths:
         path.write_text(_TEXTS[path.name])
-    found = [read(path) for path in paths]
+    paths.append(tmp_path / "a.docx")
+    write_word(paths[-1], p("It ends in May."))
+    large = [read(path) for path in paths]
     monkeypatch.undo()
-    assert [read(path) for path in paths] == found
-
-
-def test_large_word_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.docx"
-    write_word(path, p("It ends in May."))
-    found = read(path)
-    monkeypatch.undo()
-    assert read(path) == found
+    assert [read(path) for path in paths] == large
 
 
 def test_refusals_keep_their_class_and_sentence(tmp_path: Path) -> None:

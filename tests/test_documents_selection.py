@@ -9,6 +9,7 @@ import pytest
 from command_line import V1
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from read_documents import check_sections
 
 from colde_cli.documents.document import Document, Part, SectionKind, Span, assemble
 from colde_cli.documents.passages import Passage, passages
@@ -87,13 +88,11 @@ def bodies(document: Document, heading: str | None = None) -> list[str]:
 
 def check_layout(document: Document) -> None:
     """Sections are in order, within the text, numbered, and their headings stand where they say."""
-    end = 0
+    check_sections(document)
     for index, section in enumerate(document.sections):
         assert section.index == index
-        assert end <= section.span.start <= section.body_start <= section.span.end <= len(document.text)
         assert document.section_text(section).startswith(section.heading)
         assert section.pages == document.pages_of(section.span)
-        end = section.span.end
 
 
 def test_a_paragraph_ends_where_text_stood() -> None:
