@@ -13,8 +13,6 @@ FOLDER = Path(__file__).with_name("schemas")
 _MORE = "Fields may be added within version {}; readers ignore those they do not know."
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _RANGE = re.compile(rf"(.*?)(?: ({_NUMBER})?\.\.({_NUMBER})?| ({_NUMBER}))?")
-_WIDTH = 140
-_INNERMOST = re.compile(r"\{\n[^{}]*?\n *\}|\[\n[^\[\]]*?\n *\]")
 
 Schema = dict[str, Any]
 
@@ -179,16 +177,20 @@ def _bounds(name: str, bound: str | None) -> Schema:
 
 
 def written(schema: Schema) -> str:
-    """A schema as the text of its file; what fits on a line stands on one."""
-    text, before = json.dumps(schema, indent=1, ensure_ascii=False), ""
-    while text != before:
-        text, before = _INNERMOST.sub(_on_a_line, text), text
-    return text + "\n"
+    """A schema as the text of its file: a line for each property and each definition."""
+    parts = []
+    for name, value in schema.items():
+        if name in ("properties", "$defs"):
+            rows = (f"  {_plain(key)}: {_plain(item)}" for key, item in value.items())
+            shown = "{\n" + ",\n".join(rows) + "\n }"
+        else:
+            shown = _plain(value)
+        parts.append(f" {_plain(name)}: {shown}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def _on_a_line(block: re.Match[str]) -> str:
-    line = re.sub(r"\n *", " ", block[0])
-    return block[0] if len(line) > _WIDTH else f"{line[0]}{line[1:-1].strip()}{line[-1]}"
+def _plain(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 if __name__ == "__main__":
