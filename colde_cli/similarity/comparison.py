@@ -414,6 +414,9 @@ def comparison_data(
     if attention or schema == 1:
         names = ("attention_a_to_b", "attention_b_to_a")
         chunks |= {name: table(values) for name, values in zip(names, comparison.attention, strict=True)}
+    changes = [
+        {**asdict(change), "a": list(change.a), "b": list(change.b)} for change in comparison.section_changes
+    ]
     field, within_field = comparison.field, {}
     if field is not None:
         within_field = {"percentile": rounded(comparison.percentile), "field": field_data(field)}
@@ -436,7 +439,7 @@ def comparison_data(
         "chunks": chunks,
         "passages": [passage_data(pair) for pair in comparison.passages] if aligned else None,
         "summary": _summary(comparison) if aligned else None,
-        "section_changes": [asdict(change) for change in comparison.section_changes] if aligned else None,
+        "section_changes": changes if aligned else None,
         "ignored": ignored_data(comparison.a.document, comparison.b.document, comparison.ignore),
         "changes": [_change(comparison, change) for change in comparison.changes] if aligned else None,
         "outside": outside_data(comparison.outside),
