@@ -344,6 +344,8 @@ def searched(request: pytest.FixtureRequest, capsys: Capture, corpus: Path) -> P
     ("options", "found"),
     [
         (("--newer", "30d"), ["pump.txt"]),
+        (("--where", "older=2w", "--where", "newer=100d"), ["well.txt"]),
+        (("--where", "min-size=5kB"), ["tax.md"]),
         (("--older", "2w", "--newer", "100d"), ["well.txt"]),
         (("--older", "3w"), ["well.txt", "tax.md"]),
         (("--newer", "1999-12-31"), ["pump.txt", "well.txt", "tax.md"]),
@@ -369,6 +371,8 @@ def test_files_are_chosen_by_time_size_and_section(
     ("options", "named"),
     [
         (("--newer", "yesterday"), "--newer"),
+        (("--where", "newer=yesterday"), "--newer"),
+        (("--where", "colour=red"), "--where colour=red"),
         (("--older", "2026-13-01"), "--older"),
         (("--min-size", "big"), "--min-size"),
         (("--section", "("), "section pattern"),
