@@ -101,7 +101,7 @@ _LOOKS = {
 
 def page_table(page: Page, *, to_file: bool = False) -> str:
     """A page as text, in colours if standard output is a terminal that shows them, and it is not for a file."""
-    return rendered(Group(*_head(page), *_blocks(page, page.blocks)), to_file=to_file)
+    return rendered(Group(*_head(page), *_blocks(page, page.blocks), *_foot(page)), to_file=to_file)
 
 
 def _head(page: Page) -> Iterator[RenderableType]:
@@ -139,9 +139,13 @@ def _blocks(page: Page, blocks: Sequence[Block]) -> Iterator[RenderableType]:
                 yield titled(block.text, _counted(block.shown, block.total))
             case _:
                 yield from _of_comparison(block)
-    yield from (
-        Text(f"Not listed: {plain(path)}: {plain(reason)}", "yellow") for path, reason in page.unlisted
-    )
+
+
+def _foot(page: Page) -> Iterator[RenderableType]:
+    # What a score means stands beside each hit.
+    yield from (Text(remark, "dim") for remark in page.remarks if not page.about[0])
+    for path, reason in page.unlisted:
+        yield Text(f"Not listed: {plain(path)}: {plain(reason)}", "yellow")
 
 
 def _of_comparison(block: Block) -> Iterator[RenderableType]:
