@@ -45,9 +45,9 @@ from scipy.optimize import linear_sum_assignment
 
 from colde_cli.documents.document import Document, Part, Span, assemble
 from colde_cli.documents.passages import passages
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.loading import open_encoder
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.scoring.score import cosines
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.similarity import alignment as alignment_module

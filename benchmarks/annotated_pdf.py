@@ -42,9 +42,9 @@ from rich.console import Console
 from rich.table import Table
 
 from colde_cli import Model
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.loading import open_encoder
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.evaluation.data import json_lines
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.views.annotated import write_annotated

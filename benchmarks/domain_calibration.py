@@ -24,9 +24,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import CONFIG
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.evaluation.data import LabelledPair, TrainingData, TrainingDocument, read_data, read_pairs
 from colde_cli.evaluation.metrics import expected_calibration_error, reliability
 from colde_cli.scoring.config import Calibration, probability

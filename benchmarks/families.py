@@ -238,8 +238,8 @@ def grouped(name: str, files: Sequence[Path], known: Sequence[str]) -> None:
 
     from colde_cli.corpus.subjects import communities, find_clusters
     from colde_cli.documents.reading import read
-    from colde_cli.encoder.cache import Cache
     from colde_cli.encoder.loading import open_encoder
+    from colde_cli.encoder.vector_cache import Cache
     from colde_cli.settings import DEFAULT_MODEL
 
     print(f"{name}: {len(files)} documents, {len(set(known))} subjects")

@@ -26,12 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kstest
 
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.loading import learn_field
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.evaluation.data import EvaluationSet, read_evaluation_sets
-from colde_cli.evaluation.evaluate import MeasurementPlan, evaluate
+from colde_cli.evaluation.measure import MeasurementPlan, evaluate
 from colde_cli.evaluation.systems import BASELINES, DOCS, ModelSystem, make_baselines
 from colde_cli.scoring.profile import Field
 from colde_cli.scoring.score import scores_with_many

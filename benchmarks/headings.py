@@ -26,7 +26,7 @@ from rapidfuzz import fuzz
 
 from colde_cli.documents.headings.evidence import survey
 from colde_cli.documents.headings.find import find_headings
-from colde_cli.documents.headings.wording import parse_number
+from colde_cli.documents.headings.titles import parse_number
 from colde_cli.documents.pdf.body_lines import text_lines
 from colde_cli.documents.pdf.read_pdf import PDFIUM, Answer, run_reader
 

@@ -28,8 +28,8 @@ from typing import Any
 from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.index_update import update_index
 from colde_cli.corpus.index_writer import LOCK, compact_index, verify_index
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.loading import open_encoder
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.errors import BadIndexError
 from colde_cli.settings import DEFAULT_MODEL as MODEL
 

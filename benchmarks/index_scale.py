@@ -44,10 +44,10 @@ from colde_cli.corpus.index_writer import writing
 from colde_cli.corpus.rank_corpus import encode_query, rank_index
 from colde_cli.corpus.records import pack, text_record, vector_record
 from colde_cli.documents.document import Chunk, Span
-from colde_cli.documents.text import read_text
-from colde_cli.encoder.cache import Cache, digest
+from colde_cli.documents.plain_text import read_text
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, Vectors
 from colde_cli.encoder.loading import learn_field, open_encoder
+from colde_cli.encoder.vector_cache import Cache, digest
 from colde_cli.scoring.lexicon import BUCKETS, Terms
 from colde_cli.scoring.profile import ARRAYS
 

@@ -31,9 +31,9 @@ from rich.console import Console
 from rich.table import Table
 
 from colde_cli.documents.document import Chunk, Document, Span
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder, without
 from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.evaluation.data import LabelledPair, read_data, read_pairs
 from colde_cli.scoring.score import cosines, document_scores
 from colde_cli.similarity.chunk_scores import explanation, shared_stretches, with_shared_wording

@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 
 from colde_cli.corpus.first_stage import Measure, candidates, fused
 from colde_cli.corpus.records import Card
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.loading import learn_field, open_encoder
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.evaluation.data import read_data, read_pairs
 from colde_cli.evaluation.metrics import DEPTH, ndcg
 from colde_cli.scoring.lexicon import overlap

@@ -88,7 +88,7 @@ def differences(a: Path, b: Path) -> Counter[str]:
 def _outside(a: Document, b: Document) -> Counter[str]:
     """Differences beside the text; versions before 0.2 know none."""
     try:
-        from colde_cli.similarity.outside import compare_outside
+        from colde_cli.similarity.outside_changes import compare_outside
     except ImportError:
         return Counter()
     compared = compare_outside(a, b)

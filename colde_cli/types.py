@@ -19,10 +19,10 @@ from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, S
 from colde_cli.documents.outside import OutsideKind, OutsideText, PartKind, UnreadPart
 from colde_cli.documents.passages import Passage
 from colde_cli.documents.selection import select
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.encoder.loading import open_encoder
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import Field, FieldInfo, FieldProfile
 from colde_cli.scoring.score import ScorePart
@@ -32,7 +32,7 @@ from colde_cli.similarity.digest import ComparisonDigest
 from colde_cli.similarity.flags import Flag
 from colde_cli.similarity.history import History, SectionHistory, SectionStep
 from colde_cli.similarity.mentions import FlagKind
-from colde_cli.similarity.outside import OutsideChange, OutsideComparison, Uncompared, ignoring
+from colde_cli.similarity.outside_changes import OutsideChange, OutsideComparison, Uncompared, ignoring
 from colde_cli.similarity.pairs import Alignment, Extent, PassagePair, State, extents
 from colde_cli.similarity.redline import Edit, IgnoreOptions
 from colde_cli.similarity.section_changes import Outline, SectionChange, SectionState

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from colde_cli.encoder.layout import ModelConfig
-from colde_cli.scoring.adapt import learn_profile
 from colde_cli.scoring.config import Calibration, Domain, ScoreWeights
 from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms
 from colde_cli.scoring.profile import DomainFields, FieldProfile, ModelStatistics
+from colde_cli.scoring.profile_learning import learn_profile
 
 SIZE = 6
 LAWS = Domain(

@@ -21,7 +21,7 @@ pytest.importorskip("sklearn")
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import open_folder
 from colde_cli.errors import DataError, OptionError
-from colde_cli.evaluation.calibrate import refit, store
+from colde_cli.evaluation.refit import refit, store
 from colde_cli.evaluation.systems import StoredVerdicts
 from colde_cli.scoring.config import Calibration, probability
 from colde_cli.scoring.profile import FieldInfo, FieldProfile

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from colde_cli import index
 from colde_cli.commands import cache, doctor, models
 from colde_cli.corpus.publishing import fetch, push
-from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.errors import ModelError
 from colde_cli.types import Encoder
 

@@ -30,9 +30,9 @@ from colde_cli.corpus.records import (
 from colde_cli.documents.document import Chunk, Part, ReadReport, Span, assemble, document_header, document_of
 from colde_cli.documents.passages import passages
 from colde_cli.documents.reading import read
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding, Vectors
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.scoring.lexicon import BUCKETS, Terms
 from colde_cli.similarity.comparison import compare_encodings
 

@@ -23,7 +23,7 @@ from colde_cli.documents.appearance import settled
 from colde_cli.documents.document import Document
 from colde_cli.documents.outside import PartKind, UnreadPart, digest_of
 from colde_cli.documents.reading import read
-from colde_cli.similarity.outside import compare_outside
+from colde_cli.similarity.outside_changes import compare_outside
 
 LINES = ("The tenant pays rent.", "The end of the page.")
 RED, BLUE = b"\xc8\x14\x14" * 64, b"\x14\x14\xc8" * 64

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from colde_cli.documents.document import SectionKind
 from colde_cli.documents.headings.evidence import Scene, survey
 from colde_cli.documents.headings.find import find_headings, find_title
-from colde_cli.documents.headings.wording import (
+from colde_cli.documents.headings.titles import (
     follows,
     is_known,
     is_references,

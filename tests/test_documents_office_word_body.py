@@ -14,7 +14,7 @@ from word_files import linked, p, part, relations, root, row, write_word
 from colde_cli.documents.document import Document
 from colde_cli.documents.outside import digest_of
 from colde_cli.documents.reading import read
-from colde_cli.similarity.outside import compare_outside
+from colde_cli.similarity.outside_changes import compare_outside
 
 
 @pytest.fixture

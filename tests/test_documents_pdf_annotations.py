@@ -16,7 +16,7 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.outside import OutsideKind, PartKind
 from colde_cli.documents.pdf.read_pdf import PDFIUM, PYPDF, Answer, run_reader
 from colde_cli.documents.reading import read
-from colde_cli.similarity.outside import compare_outside
+from colde_cli.similarity.outside_changes import compare_outside
 
 LABELS = ("Amount:", "The end of the page.")
 LINES = ("The tenant pays rent.", "The end of the page.")

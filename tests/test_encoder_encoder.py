@@ -16,11 +16,11 @@ from colde_cli.corpus.finding import Skipped
 from colde_cli.corpus.pipeline import CorpusReader, encode_files
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.documents.reading import read
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder, rearranged, without
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import WEIGHTS
 from colde_cli.encoder.runtime import open_session
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.errors import LimitError, ModelError, NoTextError, OptionError
 from colde_cli.scoring.config import Calibration
 from colde_cli.scoring.lexicon import Terms, overlap

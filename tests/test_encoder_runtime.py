@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from colde_cli.documents.document import Chunk, Span
 from colde_cli.encoder import encoder as encoder_module
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.head import _CALL_CHUNKS
 from colde_cli.encoder.head import _batches as head_batches
 from colde_cli.encoder.layout import ENCODER_GRAPHS, HEAD_GRAPH
 from colde_cli.encoder.runtime import _BATCH_TOKENS, ChunkRunner, encoder_contract, open_session
 from colde_cli.encoder.runtime import _batches as token_batches
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.errors import ModelError
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from colde_cli.documents.document import Document, Part, assemble, document_text
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.layout import open_system_folder
 from colde_cli.encoder.loading import open_encoder
 from colde_cli.encoder.packing import packing
 from colde_cli.encoder.system_encoder import SystemEncoder
 from colde_cli.encoder.tokenizer import open_tokenizer
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.errors import ModelError, NoTextError, OptionError
 from colde_cli.similarity.comparison import compare_encodings
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colde_cli.documents.text import read_text
+from colde_cli.documents.plain_text import read_text
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import ModelConfig, SystemConfig
 from colde_cli.encoder.tokenizer import growth_of

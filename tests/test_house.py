@@ -221,6 +221,13 @@ def test_files_stay_readable() -> None:
     assert {file: lines for file, lines in lengths.items() if lines > 600} == {}
 
 
+def test_a_file_has_a_name_of_its_own() -> None:
+    places: dict[str, list[str]] = {}
+    for path in FILES:
+        places.setdefault(path.name, []).append(name(path))
+    assert {file: found for file, found in places.items() if len(found) > 1 and file != "__init__.py"} == {}
+
+
 def test_a_class_has_a_name_of_its_own() -> None:
     homes: dict[str, list[str]] = {}
     for path in FILES:

@@ -12,9 +12,9 @@ torch = pytest.importorskip("torch")
 
 from tiny_backbone import write_backbone, write_documents
 
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import CONFIG, TOKENIZER
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.evaluation.data import read_data
 from colde_cli.learning.augmentation import whole_views
 from colde_cli.learning.backbone import load_backbone

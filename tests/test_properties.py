@@ -28,12 +28,12 @@ from written import SENTENCES, document, documents, edited, examples, headings, 
 
 from colde_cli.documents.chunking import Chunker, TextTokenizer, sections_with_text
 from colde_cli.documents.document import Document, Part
-from colde_cli.documents.html.reader import read_html
+from colde_cli.documents.html.read_html import read_html
 from colde_cli.documents.markdown import read_markdown
 from colde_cli.documents.office.docx import read_docx
 from colde_cli.documents.office.odt import read_odt
 from colde_cli.documents.passages import passages, passages_of_both
-from colde_cli.documents.text import read_text
+from colde_cli.documents.plain_text import read_text
 from colde_cli.encoder.layout import TOKENIZER
 from colde_cli.encoder.tokenizer import open_tokenizer
 from colde_cli.errors import NoTextError, UnsupportedFormatError

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from made_up import CENTRE, CONFIG, WEIGHTS, learned, lexicon, made, statistics, terms
 
 from colde_cli.errors import ModelError
-from colde_cli.scoring.adapt import MAX_DOCUMENTS, learn_profile, pair_table, random_pairs
 from colde_cli.scoring.config import PARTS, Calibration
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import BUCKETS, Terms
@@ -28,6 +27,7 @@ from colde_cli.scoring.profile import (
     blended_spreads,
     share_of_texts,
 )
+from colde_cli.scoring.profile_learning import MAX_DOCUMENTS, learn_profile, pair_table, random_pairs
 from colde_cli.scoring.score import document_score, document_scores, part_score, verdict
 
 counts = st.integers(1, 5000)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from colde_cli.documents.document import Chunk, Span
 from colde_cli.documents.passages import Passage
 from colde_cli.documents.reading import read
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.similarity.candidates import (
     CHUNKS,
     REPEATED,

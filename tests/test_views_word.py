@@ -18,8 +18,8 @@ from test_similarity_tracked_changes import PARTS, PIER, ROPE, SHORE, made
 from word_changes import main_part, paragraph_texts, paragraphs_of
 
 from colde_cli.documents.document import Document
+from colde_cli.documents.plain_text import read_text
 from colde_cli.documents.reading import read
-from colde_cli.documents.text import read_text
 from colde_cli.errors import OptionError
 from colde_cli.similarity.alignment import align
 from colde_cli.views.output import Format, choose_format

@@ -21,7 +21,7 @@ from fuzzing.shared import FOLDER, ROOT, check_document
 
 def run_text(data: bytes) -> None:
     """Plain text."""
-    from colde_cli.documents.text import read_text
+    from colde_cli.documents.plain_text import read_text
 
     check_document(read_text(data, "a.txt", "a.txt"))
 
@@ -35,14 +35,14 @@ def run_markdown(data: bytes) -> None:
 
 def run_tex(data: bytes) -> None:
     """LaTeX."""
-    from colde_cli.documents.tex.reader import read_tex
+    from colde_cli.documents.tex.read_tex import read_tex
 
     check_document(read_tex(data, "a.tex", "a.tex"))
 
 
 def run_html(data: bytes) -> None:
     """Web pages, with Lexbor in this process."""
-    from colde_cli.documents.html.reader import read_html
+    from colde_cli.documents.html.read_html import read_html
 
     check_document(read_html(data, "a.html", "a.html"))
 

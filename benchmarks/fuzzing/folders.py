@@ -113,8 +113,8 @@ def toml_seeds() -> Iterator[bytes]:
 
 def run_rules(data: bytes) -> None:
     """What to ignore and to allow: patterns of sections and words, and the text of templates."""
+    from colde_cli.documents.plain_text import read_text
     from colde_cli.documents.selection import section_pattern
-    from colde_cli.documents.text import read_text
     from colde_cli.errors import ColdeError
     from colde_cli.similarity import verification
     from colde_cli.similarity.boilerplate import Boilerplate

@@ -22,8 +22,8 @@ from recipes import TABLE_2
 from reporting import spread, write_table
 
 from colde_cli import settings
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.evaluation.data import LabelledPair
 from colde_cli.evaluation.robustness import ElongationOptions, ProtocolReport, RobustnessOptions, robustness
 from colde_cli.learning.recipe import Recipe

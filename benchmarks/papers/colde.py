@@ -35,7 +35,7 @@ from reporting import (
 )
 
 from colde_cli import settings
-from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.vector_cache import Cache
 
 Scores = Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
 """Name of a system to its scores of the validation pairs [seeds, P] and of the test pairs [seeds, P]."""

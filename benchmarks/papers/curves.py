@@ -21,7 +21,7 @@ from recipes import PAPER, figure_6, figure_7, sections
 from reporting import LabelledSplit, figures, settling, sparkline, spread, write_table
 
 from colde_cli import settings
-from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.learning.recipe import Recipe
 
 FIGURES = {

@@ -18,9 +18,9 @@ from recipes import seeded
 from safetensors.torch import load_file, save_file
 
 from colde_cli import settings
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import CONFIG, ENCODER_GRAPHS, HEAD_GRAPH, TOKENIZER, WEIGHTS
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.evaluation.systems import BASELINES, ModelSystem, make_baselines
 from colde_cli.learning import loop
 from colde_cli.learning.augmentation import whole_views

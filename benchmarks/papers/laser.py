@@ -38,7 +38,7 @@ from reporting import write_table
 
 from colde_cli import settings
 from colde_cli.documents.chunking import plain_tokenizer, sentence_starts, special_token
-from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.evaluation.data import LabelledPair, read_data, read_pairs
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.colde import ChunkEncoder

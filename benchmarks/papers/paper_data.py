@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import colde_cli
-from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import TOKENIZER
+from colde_cli.encoder.vector_cache import digest, file_digest
 from colde_cli.evaluation.data import (
     EvaluationSet,
     TrainingData,

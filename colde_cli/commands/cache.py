@@ -14,7 +14,7 @@ def path(debug: DebugOption = False) -> None:
     """Print the path of the cache file."""
     import sys
 
-    from colde_cli.encoder.cache import Cache
+    from colde_cli.encoder.vector_cache import Cache
     from colde_cli.views.escaping import visible
 
     path = str(Cache.open().path)
@@ -29,7 +29,7 @@ def size(debug: DebugOption = False) -> None:
     not count them.
     """
     from colde_cli.corpus.publishing import list_fetched
-    from colde_cli.encoder.cache import Cache
+    from colde_cli.encoder.vector_cache import Cache
     from colde_cli.views.escaping import visible
 
     with Cache.open() as cache:
@@ -46,7 +46,7 @@ def clear(debug: DebugOption = False) -> None:
     Vectors are computed, and indexes fetched, again when needed.
     """
     from colde_cli.corpus.publishing import list_fetched, remove_fetched
-    from colde_cli.encoder.cache import Cache
+    from colde_cli.encoder.vector_cache import Cache
 
     cache = Cache.open()
     freed = cache.size() + sum(item.size for item in list_fetched())

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from colde_cli.encoder.encoding import DocumentEncoder
-    from colde_cli.evaluation.calibrate import Quality, Refit
     from colde_cli.evaluation.data import EvaluationSet
+    from colde_cli.evaluation.refit import Quality, Refit
     from colde_cli.evaluation.systems import ModelSystem
 
     Writer = Callable[[ModelSystem, EvaluationSet, Refit], Path]
@@ -77,7 +77,7 @@ def calibrate(
 
 def _writer(model: str, output: str | None) -> Writer:
     """Check that the model can be written, before any work; what is returned writes it."""
-    from colde_cli.evaluation.calibrate import check_target, store
+    from colde_cli.evaluation.refit import check_target, store
     from colde_cli.settings import resolve_model
 
     folder, target = resolve_model(model), None if output is None else Path(output)
@@ -120,7 +120,7 @@ def _refit(
     """Score the pairs of all data sets and fit to them together."""
     import numpy as np
 
-    from colde_cli.evaluation.calibrate import fit_to_field, refit
+    from colde_cli.evaluation.refit import fit_to_field, refit
     from colde_cli.evaluation.systems import ModelSystem, joined_verdicts
     from colde_cli.scoring.fit import fit_verdict
     from colde_cli.views.progress import progress

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from colde_cli.evaluation.data import EvaluationSet
-    from colde_cli.evaluation.evaluate import Attack, MeasurementPlan
+    from colde_cli.evaluation.measure import Attack, MeasurementPlan
     from colde_cli.evaluation.result import Evaluation, RobustnessResult
     from colde_cli.evaluation.systems import ModelSystem
 
@@ -127,7 +127,7 @@ def evaluate(
     """
     require_extra("evaluate", "colde evaluate")
     from colde_cli.evaluation.data import read_evaluation_sets
-    from colde_cli.evaluation.evaluate import MeasurementPlan
+    from colde_cli.evaluation.measure import MeasurementPlan
 
     chosen = choose_format(format, output, map(str, (*pairs, *docs, *(validation or []))), _FORMATS)
     if field is not None and robustness is not None:
@@ -198,7 +198,7 @@ def _measure(
     field: str | None,
     parts: bool,
 ) -> Evaluation:
-    from colde_cli.evaluation.evaluate import evaluate as measure
+    from colde_cli.evaluation.measure import evaluate as measure
     from colde_cli.evaluation.systems import BASELINES, CHUNK_BASELINES, make_baselines, part_systems
     from colde_cli.views.progress import progress
 

@@ -291,7 +291,7 @@ class Runtime:
         return open_encoder(model, parts=parts, **self._arguments())
 
     def _arguments(self) -> dict[str, Any]:
-        from colde_cli.encoder.cache import Cache
+        from colde_cli.encoder.vector_cache import Cache
 
         cache = None if self.no_cache else Cache.open()
         return {"device": self.device, "precision": self.precision, "threads": self.threads, "cache": cache}
@@ -417,7 +417,7 @@ class Ignoring:
         Raises:
             OptionError: a name is nothing to ignore.
         """
-        from colde_cli.similarity.outside import ignoring
+        from colde_cli.similarity.outside_changes import ignoring
         from colde_cli.similarity.redline import SWITCHES
 
         switches = {name: getattr(self, f"ignore_{name}") for name in SWITCHES}

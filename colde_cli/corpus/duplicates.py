@@ -19,7 +19,7 @@ from colde_cli.corpus.pipeline import CorpusReader, call_ahead, skipping
 from colde_cli.documents.document import Document
 from colde_cli.documents.sandbox import readers
 from colde_cli.documents.stages import stage
-from colde_cli.encoder.cache import file_digest
+from colde_cli.encoder.vector_cache import file_digest
 from colde_cli.settings import usable_cores
 from colde_cli.similarity.plain_data import rounded
 

@@ -17,12 +17,12 @@ from colde_cli.corpus.duplicates import MIN_SHARE
 from colde_cli.corpus.finding import Skipped, unlisted, walk
 from colde_cli.corpus.near_pairs import NearPairs, text_words, word_numbers
 from colde_cli.corpus.pipeline import CorpusReader
-from colde_cli.encoder.cache import file_digest
 from colde_cli.encoder.encoding import RuntimeInfo
+from colde_cli.encoder.vector_cache import file_digest
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.digest import ComparisonDigest, digest_data
-from colde_cli.similarity.outside import switches_data
+from colde_cli.similarity.outside_changes import switches_data
 from colde_cli.similarity.plain_data import model_data
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
 

@@ -41,9 +41,9 @@ from colde_cli.documents.document import document_of, kept_title
 from colde_cli.documents.passages import passages
 from colde_cli.documents.sandbox import readers
 from colde_cli.documents.stages import stage
-from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.loading import learn_field
+from colde_cli.encoder.vector_cache import digest, file_digest
 from colde_cli.errors import MissingFileError, OptionError
 from colde_cli.scoring.profile import MIN_DOCUMENTS
 from colde_cli.settings import CORPUS, usable_cores

@@ -32,7 +32,7 @@ from colde_cli.corpus.index_reader import Index, connect, trouble
 from colde_cli.corpus.index_writer import LOCK, only_writer
 from colde_cli.corpus.remotes import Remote, is_url, open_remote
 from colde_cli.documents.selection import one_or_more
-from colde_cli.encoder.cache import digest
+from colde_cli.encoder.vector_cache import digest
 from colde_cli.errors import BadIndexError, OptionError, RemoteError
 from colde_cli.files import atomic_file, bytes_below, replace_folder
 from colde_cli.settings import INDEX_FILE, cache_dir

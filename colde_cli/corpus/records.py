@@ -35,9 +35,9 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Chunk, Document, Span, document_header, document_of, kept_title
 from colde_cli.documents.passages import Passage
-from colde_cli.encoder.cache import Cache, digest, file_digest
 from colde_cli.encoder.checksums import CHECKSUMS, record_checksums
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, Vectors
+from colde_cli.encoder.vector_cache import Cache, digest, file_digest
 from colde_cli.errors import OptionError
 from colde_cli.files import atomic_folder
 from colde_cli.scoring.lexicon import Terms

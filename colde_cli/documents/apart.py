@@ -14,7 +14,7 @@ from colde_cli import errors
 from colde_cli.documents.document import Document, document_header, document_of, shown_as
 from colde_cli.documents.worker import write
 
-PAGE_ENGINE = "colde_cli.documents.html.reader"
+PAGE_ENGINE = "colde_cli.documents.html.read_html"
 MEMORY = 1 << 30
 """Bytes of address space that the reader process may take, in addition to eight times the file."""
 SECONDS = {"html": 20}

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, Sections, finished
-from colde_cli.documents.headings.wording import kind_of
+from colde_cli.documents.headings.titles import kind_of
 from colde_cli.documents.outside import Account
-from colde_cli.documents.text import read_text
+from colde_cli.documents.plain_text import read_text
 from colde_cli.errors import LimitError, NoTextError
 
 MAX_CHARACTERS = 20_000_000

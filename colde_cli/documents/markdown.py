@@ -24,13 +24,13 @@ from markdown_it.token import Token
 
 from colde_cli.documents.builder import tidy, tidy_lines
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, Sections, finished, shown_as
-from colde_cli.documents.headings.wording import kind_of
+from colde_cli.documents.headings.titles import kind_of
 from colde_cli.documents.html.elements import ElementReader, address
 from colde_cli.documents.html.flow import MOST_ABOUT, account_columns, place_in_lists
 from colde_cli.documents.html.tags import TagReader, closings
 from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.outside import Account, OutsideKind
-from colde_cli.documents.text import decode
+from colde_cli.documents.plain_text import decode
 from colde_cli.errors import LimitError
 
 MAX_NESTING = 100

@@ -225,9 +225,9 @@ def read_here(kind: str, file: BinaryIO, path: str, name: str) -> Document:
     if kind == "markdown":
         from colde_cli.documents.markdown import read_markdown as read_kind
     elif kind == "tex":
-        from colde_cli.documents.tex.reader import read_tex as read_kind
+        from colde_cli.documents.tex.read_tex import read_tex as read_kind
     else:
-        from colde_cli.documents.text import read_text as read_kind
+        from colde_cli.documents.plain_text import read_text as read_kind
     return read_kind(file.read(), path, name)
 
 

@@ -22,7 +22,6 @@ from colde_cli.documents.chunking import Chunker, rows_of_sections
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.documents.selection import one_or_more
 from colde_cli.documents.stages import stage
-from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
 from colde_cli.encoder.encoding import Batch, Encoding, RuntimeInfo, Vectors
 from colde_cli.encoder.head import HeadRunner
 from colde_cli.encoder.layout import (
@@ -48,6 +47,7 @@ from colde_cli.encoder.runtime import (
     probe_cuda,
 )
 from colde_cli.encoder.tokenizer import open_tokenizer
+from colde_cli.encoder.vector_cache import Cache, digest, file_digest, remembered
 from colde_cli.errors import LimitError, ModelError, NoTextError
 from colde_cli.scoring.config import Calibration
 from colde_cli.scoring.domains import Domains

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.documents.document import Chunk, Document
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.layout import ModelConfig, ModelFolder, SystemConfig, SystemFolder
 from colde_cli.encoder.runtime import Progress
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import DomainFields, ModelStatistics
 

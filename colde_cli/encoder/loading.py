@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from colde_cli import settings
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.layout import (
     ModelFolder,
@@ -15,9 +14,10 @@ from colde_cli.encoder.layout import (
     open_folder,
     open_system_folder,
 )
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.errors import OptionError, called
-from colde_cli.scoring.adapt import learn_profile
 from colde_cli.scoring.profile import Field, FieldProfile, ModelStatistics
+from colde_cli.scoring.profile_learning import learn_profile
 from colde_cli.scoring.scorable import Scorable
 
 

@@ -15,7 +15,6 @@ from colde_cli import settings
 from colde_cli.documents.chunking import Chunker, TextTokenizer
 from colde_cli.documents.document import Chunk, Document, Section, document_text
 from colde_cli.documents.selection import one_or_more
-from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
 from colde_cli.encoder.encoder import encodable
 from colde_cli.encoder.encoding import Encoding, RuntimeInfo, Vectors
 from colde_cli.encoder.layout import SYSTEM_GRAPH, TOKENIZER, SystemConfig, SystemFolder, open_system_folder
@@ -32,6 +31,7 @@ from colde_cli.encoder.runtime import (
     probe_cuda,
 )
 from colde_cli.encoder.tokenizer import open_tokenizer
+from colde_cli.encoder.vector_cache import Cache, digest, file_digest, remembered
 from colde_cli.errors import NoTextError, OptionError
 
 FloatArray = NDArray[np.float32]

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from colde_cli.documents.document import Document, Part, assemble
+from colde_cli.documents.plain_text import read_text
 from colde_cli.documents.reading import read
 from colde_cli.documents.selection import one_or_more
-from colde_cli.documents.text import read_text
 from colde_cli.errors import ColdeError, DataError, MissingFileError, OptionError
 
 SPLITS = ("train", "validation", "test")

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.layout import CARD, ModelConfig, ModelFolder, open_folder
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.errors import ModelError, OptionError
 from colde_cli.files import atomic_file, load_arrays
 from colde_cli.learning.backbone import Backbone, load_backbone

@@ -22,7 +22,6 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 from torch.jit._trace import TracerWarning
 
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.checksums import record_checksums
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import (
@@ -35,6 +34,7 @@ from colde_cli.encoder.layout import (
     weight_files,
 )
 from colde_cli.encoder.runtime import CPU_PROVIDER, UNUSED_FUSIONS
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.errors import OptionError
 from colde_cli.files import atomic_folder
 from colde_cli.learning.colde import ChunkEncoder, Colde, DocumentHead, load_colde, save_weights

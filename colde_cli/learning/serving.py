@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import CONFIG, DOMAINS, FIELDS, LEXICON, TOKENIZER, ModelConfig, open_folder
+from colde_cli.encoder.vector_cache import Cache
 from colde_cli.evaluation.metrics import PairMetrics, pair_metrics, weighted_auc
 from colde_cli.learning.sampling import TaskData
 from colde_cli.learning.tokens import ChunkStore, word_continuations
-from colde_cli.scoring.adapt import learn_profile
 from colde_cli.scoring.config import PARTS
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.fit import USUAL, FitPairs, PartTables, fit_score_weights, fit_verdict, part_table
 from colde_cli.scoring.lexicon import Lexicon
 from colde_cli.scoring.profile import DomainFields, Field, ModelStatistics, within
+from colde_cli.scoring.profile_learning import learn_profile
 from colde_cli.scoring.score import document_scores, score_parts, score_without, verdict
 
 Floats = NDArray[np.float64]

@@ -5,7 +5,7 @@ decide, so a model may add further parts (`scoring.config.PARTS`). Each part is 
 document is repeated m times, and is 1 for a document and itself.
 
 The same parts are computed in two faster ways, which tests hold to `document_score`: `scores_with_many`, and for the
-random pairs of a field `scoring.adapt.pair_table`.
+random pairs of a field `scoring.profile_learning.pair_table`.
 
 A search scores one document with many, many times faster than pair by pair. The documents are taken as they are, in
 blocks: their chunk vectors as one matrix, their words as one long list. Centre and word weights of a field are applied

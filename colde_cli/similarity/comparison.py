@@ -29,7 +29,7 @@ from colde_cli.similarity.chunk_scores import (
 )
 from colde_cli.similarity.contracts import common_genre
 from colde_cli.similarity.mentions import FlagKind
-from colde_cli.similarity.outside import (
+from colde_cli.similarity.outside_changes import (
     NOTHING_OUTSIDE,
     OutsideComparison,
     compare_outside,

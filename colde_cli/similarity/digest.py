@@ -8,7 +8,7 @@ from typing import Any
 
 from colde_cli.documents.document import Document
 from colde_cli.similarity.comparison import Comparison
-from colde_cli.similarity.outside import OutsideComparison, outside_counts
+from colde_cli.similarity.outside_changes import OutsideComparison, outside_counts
 from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.similarity.plain_data import rounded
 from colde_cli.similarity.triage import placed_data

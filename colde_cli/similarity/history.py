@@ -16,7 +16,7 @@ from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.scoring.profile import Field
 from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.similarity.digest import ComparisonDigest, digest_data
-from colde_cli.similarity.outside import compare_outside, switches_data
+from colde_cli.similarity.outside_changes import compare_outside, switches_data
 from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.similarity.plain_data import model_data, pages_data
 from colde_cli.similarity.redline import IgnoreOptions

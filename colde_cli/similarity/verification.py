@@ -18,7 +18,7 @@ from colde_cli.documents.passages import Passage
 from colde_cli.documents.selection import compiled, is_section, one_or_more, section_pattern
 from colde_cli.errors import OptionError, PartlyReadError, called
 from colde_cli.similarity.alignment import align
-from colde_cli.similarity.outside import (
+from colde_cli.similarity.outside_changes import (
     NOTHING_OUTSIDE,
     OutsideComparison,
     compare_outside,

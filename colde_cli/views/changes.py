@@ -10,7 +10,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from colde_cli.documents.outside import HELD, Kind, OutsideKind, OutsideText, PartKind, UnreadPart
-from colde_cli.similarity.outside import MOST_LISTED, OutsideChange, OutsideComparison
+from colde_cli.similarity.outside_changes import MOST_LISTED, OutsideChange, OutsideComparison
 from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, Operation
 from colde_cli.views.wording import apart_from, listed, page_range, plain, plural, shorten

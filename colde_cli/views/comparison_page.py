@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from colde_cli.documents.outside import KINDS, kinds_of
-from colde_cli.similarity.outside import MOST_LISTED
+from colde_cli.similarity.outside_changes import MOST_LISTED
 from colde_cli.similarity.pairs import extents
 from colde_cli.views.blocks import (
     Alone,
@@ -48,7 +48,7 @@ from colde_cli.views.wording import (
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.similarity.comparison import Comparison
-    from colde_cli.similarity.outside import OutsideComparison
+    from colde_cli.similarity.outside_changes import OutsideComparison
     from colde_cli.similarity.triage import WeightedChange
     from colde_cli.similarity.typesetting import TypesettingPlace
     from colde_cli.similarity.verification import Verification

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.documents.passages import Passage
     from colde_cli.similarity.comparison import Comparison
-    from colde_cli.similarity.outside import OutsideComparison
+    from colde_cli.similarity.outside_changes import OutsideComparison
     from colde_cli.similarity.pairs import PassagePair
 
 _DECIMALS = 6

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from colde_cli.documents.chunking import whole_sentence_starts
 from colde_cli.documents.document import BLANK_LINES
 from colde_cli.documents.outside import OutsideText, UnreadPart, digest_of
-from colde_cli.similarity.outside import MOST_LISTED
+from colde_cli.similarity.outside_changes import MOST_LISTED
 from colde_cli.similarity.plain_data import pages_data
 from colde_cli.views.changes import TITLE, counted
 from colde_cli.views.wording import page_range, plain

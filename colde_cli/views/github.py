@@ -17,7 +17,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from colde_cli.documents.document import Document
-from colde_cli.documents.text import decode
+from colde_cli.documents.plain_text import decode
 from colde_cli.errors import DocumentError
 from colde_cli.views.changes import TITLE, TYPESETTING, marked, outside_rows, pieces, place_pieces, row_line
 from colde_cli.views.sentences import (

@@ -13,7 +13,7 @@ import numpy as np
 
 from colde_cli.evaluation.result import Evaluation, SetResult
 from colde_cli.similarity.comparison import comparison_data
-from colde_cli.similarity.outside import ignored_data, outside_data
+from colde_cli.similarity.outside_changes import ignored_data, outside_data
 from colde_cli.similarity.plain_data import rounded, rounded_row
 from colde_cli.similarity.triage import placed_data
 from colde_cli.similarity.typesetting import typesetting_data

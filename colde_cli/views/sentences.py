@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from colde_cli.similarity.contracts import Genre, common_genre
 from colde_cli.similarity.mentions import FlagKind
-from colde_cli.similarity.outside import NOTHING_OUTSIDE
+from colde_cli.similarity.outside_changes import NOTHING_OUTSIDE
 from colde_cli.similarity.pairs import State, extents
 from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.changes import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.digest import ComparisonDigest
-    from colde_cli.similarity.outside import OutsideComparison
+    from colde_cli.similarity.outside_changes import OutsideComparison
     from colde_cli.similarity.pairs import PassagePair
     from colde_cli.similarity.triage import WeightedChange
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from colde_cli.documents.headings.evidence import HeadingCandidate, Scene, candidates, largest_lines
-from colde_cli.documents.headings.wording import (
+from colde_cli.documents.headings.titles import (
     KNOWN,
     Number,
     bare,

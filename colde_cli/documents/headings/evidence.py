@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 
-from colde_cli.documents.headings.wording import Number, in_capitals, is_known, parse_number
+from colde_cli.documents.headings.titles import Number, in_capitals, is_known, parse_number
 from colde_cli.documents.pdf.lines import Line, LineStyle
 
 CAPTION = re.compile(

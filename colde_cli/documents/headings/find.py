@@ -14,7 +14,7 @@ from functools import reduce
 
 from colde_cli.documents.headings.choose import Heading, headings_by_type, is_common, join_heading, squeeze
 from colde_cli.documents.headings.evidence import Scene, is_apart, largest_lines
-from colde_cli.documents.headings.wording import Number, is_references, parse_number
+from colde_cli.documents.headings.titles import Number, is_references, parse_number
 from colde_cli.documents.pdf.lines import Bookmark, Line, LineStyle, clean
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN
 

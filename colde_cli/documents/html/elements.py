@@ -1,6 +1,6 @@
 """What becomes of the elements of a web page: body text, texts outside it, parts that are not read.
 
-An `ElementReader` is told of elements and text in reading order, by the walk through a page (`reader.py`) and by the
+An `ElementReader` is told of elements and text in reading order, by the walk through a page (`read_html.py`) and by the
 reader of Markdown (`tags.py`).
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from colde_cli.documents.html.flow import BLOCKS, MOST_ABOUT, Attributes, Marks, TextFlow, TextFlows
-from colde_cli.documents.html.formulas import Formula
+from colde_cli.documents.html.mathml import Formula
 from colde_cli.documents.notation import TICKED, UNTICKED, lowered, raised
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 

@@ -15,7 +15,7 @@ from colde_cli.documents.office.archive import MAX_ELEMENTS, MAX_INNER_BYTES, Pa
 from colde_cli.documents.office.word_body import WordBody
 from colde_cli.documents.office.word_styles import Numbering, WordStyles, switched_on
 from colde_cli.documents.outside import Account, OutsideKind, PartKind
-from colde_cli.documents.text import read_text
+from colde_cli.documents.plain_text import read_text
 from colde_cli.errors import DocumentError
 
 _PAGES = {"first": "first page", "even": "even pages"}

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
-from colde_cli.documents.html.formulas import Formula
+from colde_cli.documents.html.mathml import Formula
 from colde_cli.documents.notation import TICKED, UNTICKED, in_letters, in_roman
 from colde_cli.documents.office.archive import MAX_ELEMENTS, Archive, Attributes, XmlHandler
 from colde_cli.documents.office.body import Letters, Styles, TextStyle

@@ -27,7 +27,7 @@ from colde_cli.documents.document import (
 from colde_cli.documents.headings.choose import Heading
 from colde_cli.documents.headings.evidence import Scene, survey
 from colde_cli.documents.headings.find import find_headings, find_title
-from colde_cli.documents.headings.wording import kind_of
+from colde_cli.documents.headings.titles import kind_of
 from colde_cli.documents.outside import Account, OutsideKind, OutsideText, PartKind, UnreadPart, digest_of
 from colde_cli.documents.pdf.body_lines import text_lines
 from colde_cli.documents.pdf.contents import leave_out_contents

@@ -1,6 +1,6 @@
 r"""What the commands and environments of LaTeX mean for the text: tables of names.
 
-A command that neither stands here nor has a function in `reader.py` is unknown: its name is seen or accounted for, as
+A command that neither stands here nor has a function in `read_tex.py` is unknown: its name is seen or accounted for, as
 it may stand for a text.
 """
 

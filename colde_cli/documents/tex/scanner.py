@@ -1,7 +1,7 @@
 r"""Scan LaTeX: one pass that turns a source into headings, paragraphs, lists and tables.
 
 What the text in reading order does not show (commands without a text, hidden text, labels, pictures and other files)
-goes into an account beside it. Functions of `reader.py` act on the commands with a meaning of their own.
+goes into an account beside it. Functions of `read_tex.py` act on the commands with a meaning of their own.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.similarity.outside import MOST_LISTED
+from colde_cli.similarity.outside_changes import MOST_LISTED
 from colde_cli.views.changes import not_listed, outside_rows, place_pieces, row_pieces
 from colde_cli.views.escaping import short
 from colde_cli.views.html_page import base_style, content_policy, templates

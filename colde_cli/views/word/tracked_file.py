@@ -19,7 +19,7 @@ from docx.shared import Pt, RGBColor
 
 from colde_cli.documents.office.docx import read_docx
 from colde_cli.errors import DocumentError
-from colde_cli.similarity.outside import NOTHING_OUTSIDE, OutsideComparison
+from colde_cli.similarity.outside_changes import NOTHING_OUTSIDE, OutsideComparison
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, Operation
 from colde_cli.similarity.tracked_changes import Block, Flow, tracked_text
 from colde_cli.views.changes import TITLE, outside_rows, row_line

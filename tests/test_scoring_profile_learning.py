@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from made_up import WEIGHTS, learned, made, statistics, terms
 
-from colde_cli.scoring import adapt
-from colde_cli.scoring.adapt import learn_profile, pair_table, random_pairs
+from colde_cli.scoring import profile_learning
 from colde_cli.scoring.config import PARTS
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import BUCKETS
 from colde_cli.scoring.profile import Field
+from colde_cli.scoring.profile_learning import learn_profile, pair_table, random_pairs
 from colde_cli.scoring.score import part_score
 
 WORDS = [PARTS.index(part) for part in ("words", "mentions", "opening")]
@@ -39,12 +39,12 @@ def test_drawn_pairs_are_spread_over_all() -> None:
 
 
 def test_of_many_documents_some_are_drawn_and_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adapt, "MAX_PAIRS", 20)
-    monkeypatch.setattr(adapt, "MAX_DOCUMENTS", 12)
+    monkeypatch.setattr(profile_learning, "MAX_PAIRS", 20)
+    monkeypatch.setattr(profile_learning, "MAX_DOCUMENTS", 12)
     one, two = learned(20), learned(20)
     assert len(one.scores) == 20
     assert one.scores.tobytes() == two.scores.tobytes()
-    monkeypatch.setattr(adapt, "MAX_PAIRS", 5000)
+    monkeypatch.setattr(profile_learning, "MAX_PAIRS", 5000)
     assert len(learned(20).scores) == 12 * 11 // 2
     assert len(learned(4).scores) == 6
     # Centre and counts take all documents.

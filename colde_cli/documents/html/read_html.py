@@ -20,7 +20,7 @@ from colde_cli.documents.document import Document, shown_as
 from colde_cli.documents.html.elements import CONTENT, ElementReader, is_hidden
 from colde_cli.documents.html.flow import LAYOUT, Marks
 from colde_cli.documents.outside import Account, OutsideKind
-from colde_cli.documents.text import decode
+from colde_cli.documents.plain_text import decode
 from colde_cli.documents.worker import Request
 
 Node = Any  # an element or a piece of text of selectolax

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import pairwise
 
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, Sections, finished, shown_as
-from colde_cli.documents.headings.wording import in_capitals, is_known, kind_of, longest_chain, parse_number
+from colde_cli.documents.headings.titles import in_capitals, is_known, kind_of, longest_chain, parse_number
 from colde_cli.documents.notation import in_roman
 from colde_cli.documents.outside import Account, OutsideKind
 from colde_cli.documents.pdf.prose import Hyphens, JoinedLines

@@ -13,7 +13,7 @@ from read_documents import check_sections, headings, outline
 from colde_cli.documents.document import PLAIN_WORDS, Document, Part, SectionKind, assemble
 from colde_cli.documents.outside import OutsideKind
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN, Hyphens, JoinedLines
-from colde_cli.documents.text import decode, read_text
+from colde_cli.documents.plain_text import decode, read_text
 from colde_cli.errors import NoTextError, UnsupportedFormatError
 
 PARAGRAPH = (

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colde_cli.encoder.cache import Cache, digest, file_digest
+from colde_cli.encoder.vector_cache import Cache, digest, file_digest
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ def test_a_place_that_cannot_be_written_costs_a_warning_only(tmp_path: Path) -> 
 
 def test_processes_may_write_at_the_same_time(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from colde_cli.encoder.cache import Cache, digest\n"
+        "import sys; from pathlib import Path; from colde_cli.encoder.vector_cache import Cache, digest\n"
         "cache = Cache(Path(sys.argv[1]), 10**9)\n"
         "for n in range(60): cache.put({digest(sys.argv[2].encode(), bytes([n, k])): bytes(100) for k in range(20)})"
     )

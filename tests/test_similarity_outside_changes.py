@@ -22,7 +22,7 @@ from colde_cli.documents.outside import (
     UnreadPart,
 )
 from colde_cli.errors import OptionError
-from colde_cli.similarity.outside import (
+from colde_cli.similarity.outside_changes import (
     OutsideComparison,
     compare_outside,
     ignoring,

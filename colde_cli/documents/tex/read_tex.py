@@ -10,6 +10,7 @@ from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document, shown_as
 from colde_cli.documents.notation import lowered, raised
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
+from colde_cli.documents.plain_text import decode
 from colde_cli.documents.tex import commands as tex
 from colde_cli.documents.tex.formulas import FORMULA_COMMANDS
 from colde_cli.documents.tex.scanner import MAX_DEPTH, Action, Scanner
@@ -25,7 +26,6 @@ from colde_cli.documents.tex.source import (
     prepare,
     restore,
 )
-from colde_cli.documents.text import decode
 
 _MOST_INPUTS = 1000
 _LET = re.compile(r"\s*+\\([A-Za-z@]++)\s*+=?+\s*+(\\[A-Za-z@]+|.)")

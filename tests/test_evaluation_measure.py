@@ -17,7 +17,7 @@ from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.encoder.encoding import Encoding, Vectors
 from colde_cli.errors import DataError
 from colde_cli.evaluation.data import EvaluationSet, LabelledPair, TrainingDocument, make_evaluation_set
-from colde_cli.evaluation.evaluate import MeasurementPlan, evaluate
+from colde_cli.evaluation.measure import MeasurementPlan, evaluate
 from colde_cli.evaluation.result import Evaluation, RobustnessResult, SetResult
 from colde_cli.evaluation.systems import (
     FloatArray,
