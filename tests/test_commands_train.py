@@ -78,7 +78,7 @@ def test_a_run_ends_with_a_model_that_opens(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["/usr/bin/colde", "train", "my data.jsonl"])
     output = tmp_path / "models" / "mine"
-    options = ["--freeze-backbone"] if frozen else ["--trainable-layers", 1]
+    options = ["--freeze-backbone"] if frozen else ["--set", "trainable_layers=1"]
     result = colde(data, "-o", output, "--backbone", backbone, *QUICK, *options, "--card-note", "For tests.")
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith(f"{output}: validation AUC ")
@@ -145,8 +145,8 @@ def test_what_is_refused_before_anything_is_computed(data: Path, backbone: Path,
     given = [data, "-o", output, "--backbone", backbone]
     frozen = [*given, "--freeze-backbone"]
     assert "chunk_position=post" in refusal(*frozen, "--set", "chunk_position=input")
-    assert "--trainable-layers" in refusal(*frozen, "--trainable-layers", 1)
-    assert "--trainable-layers 9" in refusal(*given, "--trainable-layers", 9)
+    assert "trainable_layers" in refusal(*frozen, "--trainable-layers", 1)
+    assert "trainable_layers=9" in refusal(*given, "--set", "trainable_layers=9")
     assert "heads=5" in refusal(*given, "--set", "heads=5")
     assert "--freeze-backbone" in refusal(*frozen, "--set", "chunk_loss=0.5")
     assert "--freeze-backbone" in refusal(*frozen, "--set", "mean_loss=0.5")
@@ -240,7 +240,7 @@ def test_a_signal_saves_the_run(
     data: Path, backbone: Path, tmp_path: Path, number: signal.Signals, status: int
 ) -> None:
     output = tmp_path / "mine"
-    given = [data, "-o", output, "--backbone", backbone, *QUICK, "--patience", 0]
+    given = [data, "-o", output, "--backbone", backbone, *QUICK, "--set", "patience=0"]
     command = [sys.executable, "-c", "from test_commands_train import APP; APP()", *given, "--epochs", 2000]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
     process = subprocess.Popen(
@@ -268,9 +268,9 @@ def test_a_signal_saves_the_run(
 def test_a_model_is_continued_with_its_head(data: Path, backbone: Path, tmp_path: Path) -> None:
     """The first epoch of the second run starts where the first run ended."""
     first, second = tmp_path / "first", tmp_path / "second"
-    options = [*QUICK, "--no-combine", "--patience", 0]
+    options = [*QUICK, "--no-combine", "--set", "patience=0"]
     assert colde(data, "-o", first, "--backbone", backbone, *options, "--set", "residual=none").exit_code == 0
-    given = [*QUICK[:4], *QUICK[6:], "--no-combine", "--patience", 0]
+    given = [*QUICK[:4], *QUICK[6:], "--no-combine", "--set", "patience=0"]
     result = colde(data, "-o", second, "--init", first, *given)
     assert result.exit_code == 0, result.output
     best = max(line["auc"] for line in journal(tmp_path / "first.training") if line["event"] == "validation")

@@ -47,7 +47,7 @@ def test_an_sbert_is_trained_and_every_command_opens_it(
     data: Path, backbone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "mine"
-    given = [data, "-o", output, "--system", "sbert", "--backbone", backbone, *QUICK, "--patience", 0]
+    given = [data, "-o", output, "--system", "sbert", "--backbone", backbone, *QUICK, "--set", "patience=0"]
     done = run(capsys, "train", *given)
     assert done.status == 0, done.err
     assert done.out.startswith(f"{output}: validation AUC ")

@@ -26,7 +26,8 @@ PAIRS = [
 
 
 END_TO_END = (
-    "--set hard_negatives=2 --set chunk_loss=0.5 --chunk-tokens 24 --batches by-file --precision bf16".split()
+    *"--set hard_negatives=2 --set chunk_loss=0.5 --set batches=by-file".split(),
+    *"--chunk-tokens 24 --precision bf16".split(),
 )
 
 

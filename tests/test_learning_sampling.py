@@ -99,7 +99,7 @@ def test_batches_of_one_field() -> None:
     assert set(range(24)) <= set(np.concatenate(batches).tolist())
     assert 24 not in np.concatenate(batches)
     assert len({fields[batch[0]] for batch in batches[:4]}) == 2
-    with pytest.raises(DataError, match="--batches mixed"):
+    with pytest.raises(DataError, match="--set batches=mixed"):
         FieldSampler(positives, [24, 25, 26], fields, 4, 0)
 
 

@@ -41,7 +41,7 @@ _OURS = (
     "--set hard_negatives=8 --set backbone_dropout=0"
 )
 _PAIRS = "--batch-size 8"
-_ALL = "--patience 0 --precision bf16 --quiet"
+_ALL = "--set patience=0 --precision bf16 --quiet"
 _FROZEN = f"--freeze-backbone --no-combine --chunk-tokens {CHUNK}"
 """MiniLM as published: what the baselines of vectors stand on."""
 HEADER = (

@@ -22,7 +22,7 @@ from colde_cli.commands.options import (
     option,
     require_extra,
 )
-from colde_cli.errors import OptionError, called
+from colde_cli.errors import OptionError
 from colde_cli.settings import parse_duration, parse_size
 from colde_cli.views.output import refuse_inputs
 
@@ -173,6 +173,11 @@ def _bytes(text: str) -> int:
     return parse_size(text, "--max-memory")
 
 
+def _setting(name: str, **bounds: int) -> Any:  # noqa: ANN401
+    """An option of earlier versions for a value of `--set`."""
+    return option(f"--{name.replace('_', '-')}", hidden=True, help=f"As --set {name}.", **bounds)
+
+
 def train(
     data: Annotated[
         list[Path],
@@ -184,13 +189,7 @@ def train(
     ],
     output: Annotated[
         Path | None,
-        option(
-            *("--output", "-o"),
-            panel=RUN,
-            metavar="FOLDER",
-            help=FOLDER_HELP,
-            show_default=False,
-        ),
+        option("--output", "-o", panel=RUN, metavar="FOLDER", help=FOLDER_HELP, show_default=False),
     ] = None,
     prepare: Annotated[
         Path | None,
@@ -202,18 +201,9 @@ def train(
             show_default=False,
         ),
     ] = None,
-    pairs: Annotated[
-        Path | None,
-        option("--pairs", panel=DATA, metavar="FILE", help=PAIRS_HELP),
-    ] = None,
+    pairs: Annotated[Path | None, option("--pairs", panel=DATA, metavar="FILE", help=PAIRS_HELP)] = None,
     validation: Annotated[
-        str,
-        option(
-            "--validation",
-            panel=DATA,
-            metavar="FILE|SHARE",
-            help=VALIDATION_HELP,
-        ),
+        str, option("--validation", panel=DATA, metavar="FILE|SHARE", help=VALIDATION_HELP)
     ] = "0.1",
     system: Annotated[
         SystemName,
@@ -263,16 +253,6 @@ def train(
             help="CoLDE: train the head only, minutes on a CPU. The place to start.",
         ),
     ] = False,
-    trainable_layers: Annotated[
-        int | None,
-        option(
-            "--trainable-layers",
-            panel=MODEL,
-            min=1,
-            help="Train only the last layers of the backbone.",
-            show_default="all",
-        ),
-    ] = None,
     ablations: Annotated[
         list[Ablation] | None,
         option(
@@ -343,15 +323,6 @@ def train(
             show_default="50; other systems 32",
         ),
     ] = None,
-    batches: Annotated[
-        Literal["mixed", "by-file"] | None,
-        option(
-            "--batches",
-            panel=TRAINING,
-            help="by-file: take negatives from the same DATA file, one field of knowledge; they are harder.",
-            show_default="mixed; other systems by-file",
-        ),
-    ] = None,
     learning_rate: Annotated[
         float | None,
         option(
@@ -361,16 +332,6 @@ def train(
             help="Highest learning rate, after the warm-up.",
             show_default="5e-05, with --freeze-backbone 0.001; other systems: 2e-05 with pretrained weights, 5e-05 "
             "for smith, else 0.001",
-        ),
-    ] = None,
-    patience: Annotated[
-        int | None,
-        option(
-            "--patience",
-            panel=TRAINING,
-            min=0,
-            help="Stop after so many epochs without a better validation; 0: never.",
-            show_default="5",
         ),
     ] = None,
     precision: Annotated[
@@ -399,13 +360,7 @@ def train(
         option("--seed", panel=TRAINING, min=0, help="Seed of all random choices.", show_default="0"),
     ] = None,
     device: Annotated[
-        str,
-        option(
-            "--device",
-            panel=RUN,
-            metavar="auto|cpu|cuda[:N]",
-            help=DEVICE_HELP,
-        ),
+        str, option("--device", panel=RUN, metavar="auto|cpu|cuda[:N]", help=DEVICE_HELP)
     ] = "auto",
     max_time: Annotated[
         float | None,
@@ -428,6 +383,10 @@ def train(
         str,
         option("--card-note", panel=RUN, metavar="TEXT", help="Text for the model's card, e.g. its licence."),
     ] = "",
+    # Options of earlier versions for values of --set.
+    trainable_layers: Annotated[int | None, _setting("trainable_layers", min=1)] = None,
+    batches: Annotated[Literal["mixed", "by-file"] | None, _setting("batches")] = None,
+    patience: Annotated[int | None, _setting("patience", min=0)] = None,
     quiet: Annotated[bool, option("--quiet", "-q", panel=RUN, help=QUIET_HELP)] = False,
     debug: Annotated[
         bool, option("--debug", panel=RUN, callback=keep_for_main, help="Show the traceback of an error.")
@@ -510,8 +469,8 @@ def _refuse(named: dict[str, Any], unknown: set[str], system: str) -> None:
     """Refuse options, by name of the parameter, that mean nothing to a system."""
     for name in named:
         if name in unknown:
-            spelt = "--ablation" if name == "ablations" else called(name)
-            raise OptionError(f"{spelt} means nothing to --system {system}; leave it out.")
+            spelt = "ablation" if name == "ablations" else name.replace("_", "-")
+            raise OptionError(f"--{spelt} means nothing to --system {system}; leave it out.")
 
 
 def _open_start(init: str | None, backbone: str | None) -> ModelFolder | None:

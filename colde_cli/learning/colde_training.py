@@ -217,7 +217,7 @@ def model_config(recipe: Recipe, backbone: Backbone) -> ModelConfig:
     if hidden % recipe.heads:
         raise OptionError(f"heads={recipe.heads} does not divide the backbone's {hidden} hidden units.")
     if recipe.trainable_layers is not None and recipe.trainable_layers > layers:
-        raise OptionError(f"--trainable-layers {recipe.trainable_layers}, but the backbone has {layers}.")
+        raise OptionError(f"trainable_layers={recipe.trainable_layers}, but the backbone has {layers}.")
     dropouts: Iterable[str] = ("hidden_dropout_prob", "attention_probs_dropout_prob")
     dropout = recipe.backbone_dropout
     return ModelConfig(

@@ -142,7 +142,7 @@ class Recipe:
         wrong = {
             "--freeze-backbone needs chunk_position=post: with input, chunk vectors depend on their place.": frozen
             and self.chunk_position == "input",
-            "--freeze-backbone trains no layer of BERT; leave out --trainable-layers.": frozen
+            "--freeze-backbone trains no layer of BERT; leave out trainable_layers.": frozen
             and self.trainable_layers is not None,
             "chunk_loss and mean_loss train BERT; leave out --freeze-backbone.": frozen and shares,
             "chunk_loss and mean_loss need a contrastive loss; leave out --ablation no-cl.": shares
@@ -227,11 +227,11 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     **{"average": (0, 0.9999), "temperature": (0.01, 10), "sections": (1, 16), "residual_share": (0.01, 1)},
     **{"dropout": (0, 0.9), "backbone_dropout": (0, 0.9), "chunk_loss": (0, 1), "mean_loss": (0, 1)},
     **{"heads": (1, 1024), "projection": (2, 1 << 16), "row_tokens": (3, 1 << 20), "max_rows": (1, 1 << 20)},
-    "pretrain_epochs": (1, 10**6),
+    **{"trainable_layers": (1, 1 << 10), "pretrain_epochs": (1, 10**6)},
 }
 _OPTIONS = (
-    "freeze_backbone trainable_layers epochs batch_size batches learning_rate ablations chunk_tokens combine precision "
-    "max_memory seed patience system network pretrain"
+    "freeze_backbone epochs batch_size learning_rate ablations chunk_tokens combine precision max_memory seed system "
+    "network pretrain"
 ).split()
 """The fields that have an option of their own, or none."""
 

@@ -307,7 +307,7 @@ class FieldSampler:
             if any(np.isin(positives.partners(int(member)), members).any() for member in members):
                 self.samplers.append(GroupSampler(positives, members, size, seed, hard))
         if not self.samplers:
-            raise DataError("No two documents of one file belong together; train with --batches mixed.")
+            raise DataError("No two documents of one file belong together; train with --set batches=mixed.")
 
     def epoch(self, number: int) -> list[NDArray[np.int64]]:
         """Return the batches of one epoch, fields in random order."""

@@ -174,7 +174,7 @@ def system_config(recipe: Recipe, backbone: Backbone | None, vocabulary: int) ->
         if (recipe.row_tokens or 0) > limit:
             raise OptionError(f"row_tokens={recipe.row_tokens}, but the backbone reads {limit}.")
         if (recipe.trainable_layers or 0) > layers:
-            raise OptionError(f"--trainable-layers {recipe.trainable_layers}, but the backbone has {layers}.")
+            raise OptionError(f"trainable_layers={recipe.trainable_layers}, but the backbone has {layers}.")
         row_tokens = min(row_tokens, limit)
     if fields.get("pad_token_id"):
         # Id 0 is padding in rows; this vocabulary has another use for it.
