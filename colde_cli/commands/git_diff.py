@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -103,22 +104,6 @@ class _Options:
     level: Level
     top: int
 
-    def read(self, version: _Version) -> Document | str:
-        """Read the document, or return the sentence that says why it cannot be read."""
-        from colde_cli.documents.reading import read
-        from colde_cli.documents.selection import select
-
-        try:
-            document = replace(read(version.file, password=self.password), path=version.label)
-        except DocumentError as error:
-            from colde_cli.views.wording import replace_file_name
-
-            return replace_file_name(str(error), version.file, version.label)
-        try:
-            return select(document, self.skip)
-        except OptionError as error:
-            return str(error)
-
 
 def _change(arguments: list[str]) -> _Change:
     if len(arguments) not in _ARGUMENTS:
@@ -139,34 +124,49 @@ def _change(arguments: list[str]) -> _Change:
 
 
 def _render(change: _Change, options: _Options) -> str:
+    """A title, then the table of `colde diff`, the outline of the only version, or why there is neither."""
     if change.versions is None:
         return _title(change.title, "unmerged: resolve the conflict first")
     old, new = change.versions
     if old.exists and new.exists:
         modes = f"mode {old.mode} → {new.mode}" if old.mode != new.mode else ""
-        return _title(change.title, modes) + _both(old, new, options)
-    version, state = (new, "added") if new.exists else (old, "deleted")
-    document = options.read(version)
-    body = _warning(document) if isinstance(document, str) else _warnings([document]) + _outline(document)
-    return _title(change.title, state) + body
-
-
-def _both(old: _Version, new: _Version, options: _Options) -> str:
-    """The table of `colde diff`, or why there is none."""
-    results = [options.read(old), options.read(new)]
-    errors = [result for result in results if isinstance(result, str)]
-    documents = [result for result in results if not isinstance(result, str)]
+        title, versions = _title(change.title, modes), [old, new]
+    else:
+        title = _title(change.title, "added" if new.exists else "deleted")
+        versions = [new if new.exists else old]
+    documents, errors = [], []
+    for version in versions:
+        try:
+            documents.append(_read(version, options))
+        except DocumentError as error:
+            errors.append(_warning(_named(str(error), [version])))
+        except OptionError as error:
+            errors.append(_warning(str(error)))
     if errors:
-        return "".join(map(_warning, errors))
-    return _compared(documents, (old, new), options)
+        return title + "".join(errors)
+    return title + (_outline(*documents) if len(versions) == 1 else _compared(documents, versions, options))
 
 
-def _compared(documents: list[Document], versions: tuple[_Version, _Version], options: _Options) -> str:
-    """Warnings, then the table: on stderr the warnings would disturb the pager."""
-    from colde_cli.views.output import show
+def _read(version: _Version, options: _Options) -> Document:
+    from colde_cli.documents.reading import read
+    from colde_cli.documents.selection import select
+
+    return select(replace(read(version.file, password=options.password), path=version.label), options.skip)
+
+
+def _named(sentence: str, versions: Sequence[_Version]) -> str:
+    """A sentence with the names that people know in place of those of git's temporary files."""
     from colde_cli.views.wording import replace_file_name
 
-    scored = options.level in (Level.SECTION, Level.CHUNK)
+    for version in versions:
+        sentence = replace_file_name(sentence, version.file, version.label)
+    return sentence
+
+
+def _compared(documents: Sequence[Document], versions: Sequence[_Version], options: _Options) -> str:
+    """Warnings, then the table: on stderr the warnings would disturb the pager."""
+    from colde_cli.views.output import show
+
     try:
         # By their own names: pictures and pages that may differ are looked at in the files.
         a, b = (replace(document, path=of.file) for document, of in zip(documents, versions, strict=True))
@@ -176,18 +176,15 @@ def _compared(documents: list[Document], versions: tuple[_Version, _Version], op
             ignore=options.ignore,
             password=options.password,
             labels=(versions[0].label, versions[1].label),
-            scores=scored,
+            scores=options.level in (Level.SECTION, Level.CHUNK),
         )
     except DocumentError as error:  # nothing but boilerplate, or too long: git must go on with the next file
-        sentence = str(error)
-        for version in versions:
-            sentence = replace_file_name(sentence, version.file, version.label)
-        return _warnings(documents) + _warning(sentence)
+        return _warnings(documents) + _warning(_named(str(error), versions))
     warnings = _warnings([comparison.a.document, comparison.b.document])
     return warnings + show(comparison, level=options.level.value, top=options.top)
 
 
-def _warnings(documents: list[Document]) -> str:
+def _warnings(documents: Sequence[Document]) -> str:
     """What could not be read of the documents."""
     return "".join(
         _warning(f"{document.path}: {sentence}")
@@ -218,7 +215,7 @@ def _warning(sentence: str) -> str:
 
 
 def _outline(document: Document) -> str:
-    """Title, size and headings of a document that was added or deleted."""
+    """Warnings, title, size and headings of a document that was added or deleted."""
     from rich.console import Group
     from rich.text import Text
 
@@ -234,7 +231,7 @@ def _outline(document: Document) -> str:
         lines.append(Text.assemble(indent, heading(section), (f"  {place}" if place else "", "dim")))
     if len(sections) > _MAX_HEADINGS:
         lines.append(Text(f"  … and {len(sections) - _MAX_HEADINGS} more", style="dim"))
-    return rendered(Group(*lines))
+    return _warnings([document]) + rendered(Group(*lines))
 
 
 def _nobody_reads() -> bool:
