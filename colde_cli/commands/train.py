@@ -173,9 +173,9 @@ def _bytes(text: str) -> int:
     return parse_size(text, "--max-memory")
 
 
-def _setting(name: str, **bounds: int) -> Any:  # noqa: ANN401
+def _setting(name: str, least: int | None = None) -> Any:  # noqa: ANN401
     """An option of earlier versions for a value of `--set`."""
-    return option(f"--{name.replace('_', '-')}", hidden=True, help=f"As --set {name}.", **bounds)
+    return option(f"--{name.replace('_', '-')}", hidden=True, help=f"As --set {name}.", min=least)
 
 
 def train(
@@ -384,9 +384,9 @@ def train(
         option("--card-note", panel=RUN, metavar="TEXT", help="Text for the model's card, e.g. its licence."),
     ] = "",
     # Options of earlier versions for values of --set.
-    trainable_layers: Annotated[int | None, _setting("trainable_layers", min=1)] = None,
+    trainable_layers: Annotated[int | None, _setting("trainable_layers", 1)] = None,
     batches: Annotated[Literal["mixed", "by-file"] | None, _setting("batches")] = None,
-    patience: Annotated[int | None, _setting("patience", min=0)] = None,
+    patience: Annotated[int | None, _setting("patience", 0)] = None,
     quiet: Annotated[bool, option("--quiet", "-q", panel=RUN, help=QUIET_HELP)] = False,
     debug: Annotated[
         bool, option("--debug", panel=RUN, callback=keep_for_main, help="Show the traceback of an error.")
