@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import Document, Part, assemble
+from colde_cli.documents.formats import FORMATS
 from colde_cli.documents.outside import (
     GROUPS,
-    HELD,
     KINDS,
     MOST_KEPT,
     Account,
@@ -178,7 +178,7 @@ def test_names_to_ignore_are_checked() -> None:
 def test_every_kind_has_a_name_and_belongs_to_a_format() -> None:
     assert set(KINDS.values()) == GROUPS["outside"] | GROUPS["parts"]
     for kind in KINDS.values():
-        assert any(kind in held for held in HELD.values()), kind
+        assert any(kind in one.held for one in FORMATS.values()), kind
         item = OutsideText(kind, "words") if isinstance(kind, OutsideKind) else UnreadPart(kind, "aa")
         assert outside_rows(compare_outside(document(item), document()))[0].kind
 

@@ -1,7 +1,8 @@
 """What stands in a file beside its text in reading order: texts outside, and parts that are not read.
 
 A reader drops nothing without a trace. What is not body text goes into an `Account`: as an `OutsideText` if it can be
-read, else as an `UnreadPart` with a digest. All formats have the same kinds; `HELD` says which format can hold which.
+read, else as an `UnreadPart` with a digest. All formats have the same kinds; `formats.py` says which
+format can hold which.
 """
 
 from __future__ import annotations
@@ -193,23 +194,3 @@ def digest_of(data: bytes | Iterable[bytes]) -> str:
     for block in (data,) if isinstance(data, bytes) else data:
         digest.update(block)
     return digest.hexdigest()
-
-
-_PAGED = frozenset((OutsideKind.HEADERS, OutsideKind.FOOTERS))
-_OFFICE = frozenset(OutsideKind) | frozenset(PartKind) - {PartKind.FORMS, PartKind.APPEARANCE}
-_SOURCE = kinds_of(
-    "comments deleted-text alternative-texts hidden-text links metadata code structure notes pictures drawings"
-    " embedded-files formulas".split()
-)
-_WEB = frozenset((*OutsideKind, *PartKind)) - {PartKind.FORMS, PartKind.APPEARANCE, OutsideKind.NOTES}
-HELD: dict[str, frozenset[Kind]] = {
-    "docx": _OFFICE,
-    "odt": _OFFICE,
-    "pdf": frozenset((*OutsideKind, *PartKind))
-    - {OutsideKind.STRUCTURE, OutsideKind.CODE, OutsideKind.NOTES, OutsideKind.DELETED},
-    "html": _WEB,
-    "markdown": _WEB | {OutsideKind.NOTES},  # it can hold HTML
-    "tex": _SOURCE | _PAGED | {PartKind.MEDIA},
-    "text": _PAGED | {OutsideKind.CONTENTS},
-}
-"""The kinds that the documents of a format can hold; a format that is not named can hold none."""

@@ -10,35 +10,23 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from colde_cli import errors
 from colde_cli.documents.apart import PAGE_ENGINE, read_apart
 from colde_cli.documents.document import Document, FileCopy, shown_as
+from colde_cli.documents.formats import FORMATS, OF_SUFFIX
 from colde_cli.documents.outside import digest_of
 from colde_cli.documents.sandbox import start_reader
 from colde_cli.documents.stages import stage
 from colde_cli.errors import LimitError, MissingFileError, NoTextError, OptionError, UnsupportedFormatError
 
-MAX_PDF_BYTES = 512 << 20
-MAX_TEXT_BYTES = 64 << 20
-_MAX_BYTES = {"pdf": MAX_PDF_BYTES, "docx": 256 << 20, "odt": 256 << 20, "tex": 16 << 20}
-_KINDS = {
-    **{
-        ".pdf": "pdf",
-        ".txt": "text",
-        ".md": "markdown",
-        ".markdown": "markdown",
-        ".docx": "docx",
-        ".odt": "odt",
-    },
-    **{".html": "html", ".htm": "html", ".tex": "tex"},
-}
 _ENGINES = {"pdf": "colde_cli.documents.pdf.pdfium_engine", "html": PAGE_ENGINE}
 LOOKED_AT = frozenset(("pdf", "docx", "odt"))
 """Formats with pictures or pages that a comparison may look at again; see `appearance.py`."""
-SUPPORTED_SUFFIXES = frozenset(_KINDS)
+SUPPORTED_SUFFIXES = frozenset(OF_SUFFIX)
 """Suffixes of the files that `read` takes, in lower case."""
 SNIFFED = 4096
 """Bytes at the beginning of a file that show its kind."""
@@ -128,7 +116,7 @@ def read(
 
 def start_readers(sources: Iterable[str | Path]) -> None:
     """Start the processes that will read these sources, as far as their suffixes say."""
-    engines = Counter(_ENGINES.get(_KINDS.get(Path(source).suffix.lower(), "")) for source in sources)
+    engines = Counter(_ENGINES.get(OF_SUFFIX.get(Path(source).suffix.lower(), "")) for source in sources)
     for engine, count in engines.items():
         if engine is not None:
             start_reader(engine, count)
@@ -168,7 +156,7 @@ def _read_copy(stream: BinaryIO, read_open: Callable[[BinaryIO], Document]) -> D
 def _spooled(stream: BinaryIO) -> BinaryIO:
     """Copy a stream to a seekable file, up to one byte over the limit."""
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-    left = MAX_PDF_BYTES + 1
+    left = max(one.max_bytes for one in FORMATS.values()) + 1
     try:
         while left and (block := stream.read(min(left, 1 << 20))):
             copy.write(block)
@@ -190,7 +178,7 @@ def _read_open(
     if not head:
         raise NoTextError(f"Cannot read {shown}: it is empty.")
     kind = kind_of_file(head, suffix, shown)
-    limit = _MAX_BYTES.get(kind, MAX_TEXT_BYTES)
+    limit = FORMATS[kind].max_bytes
     if size > limit:
         raise LimitError(
             f"Cannot read {shown}: it is larger than {limit >> 20} MiB, the most that colde reads; split it."
@@ -214,21 +202,9 @@ def _read_open(
 
 def read_here(kind: str, file: BinaryIO, path: str, name: str) -> Document:
     """Read an open file of any kind but PDF and HTML in this process, and import no other reader."""
-    if kind == "docx":
-        from colde_cli.documents.office.docx import read_docx
-
-        return read_docx(file, path, name)
-    if kind == "odt":
-        from colde_cli.documents.office.odt import read_odt
-
-        return read_odt(file, path, name)
-    if kind == "markdown":
-        from colde_cli.documents.markdown import read_markdown as read_kind
-    elif kind == "tex":
-        from colde_cli.documents.tex.read_tex import read_tex as read_kind
-    else:
-        from colde_cli.documents.plain_text import read_text as read_kind
-    return read_kind(file.read(), path, name)
+    module, _, function = FORMATS[kind].reader.partition(":")
+    read_kind: Callable[[BinaryIO | bytes, str, str], Document] = getattr(import_module(module), function)
+    return read_kind(file if FORMATS[kind].takes_file else file.read(), path, name)
 
 
 def kind_of_file(head: bytes, suffix: str, shown: str) -> str:
@@ -254,8 +230,8 @@ def kind_of_file(head: bytes, suffix: str, shown: str) -> str:
         if suffix == ".pdf":
             _refuse(shown, "a web page, not a PDF", "download the PDF again")
         return "html"
-    if suffix in _KINDS:
-        return _KINDS[suffix]
+    if suffix in OF_SUFFIX:
+        return OF_SUFFIX[suffix]
     if suffix:
         known = ", ".join(sorted(SUPPORTED_SUFFIXES))
         raise UnsupportedFormatError(
@@ -268,7 +244,7 @@ def _is_pdf_after_junk(head: bytes, suffix: str) -> bool:
     """Whether a PDF begins in here, as far as the name allows: a text may mention how one begins."""
     if not suffix:
         return _PDF_LINE.search(head) is not None
-    kind = _KINDS.get(suffix, "pdf")
+    kind = OF_SUFFIX.get(suffix, "pdf")
     if kind == "pdf":
         return b"%PDF-" in head
     return kind not in ("tex", "html") and any(map(_PDF_LINE.match, head.splitlines(keepends=True)))

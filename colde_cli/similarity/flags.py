@@ -166,7 +166,7 @@ def numbers(text: str) -> tuple[Mention, ...]:
         label = any(span.start <= match.start() and match.end() <= span.end for span in labels)
         if label or is_label(text, match):
             continue
-        kind = FlagKind(match.lastgroup or "number")
+        kind = FlagKind[(match.lastgroup or "number").upper()]
         mentions.append(Mention(kind, normal_form(match[0], kind.value), Span(*match.span())))
     return tuple(mentions)
 

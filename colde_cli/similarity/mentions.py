@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 from colde_cli.documents.document import Span
 from colde_cli.similarity.numbers import names_something
@@ -18,23 +19,40 @@ from colde_cli.similarity.redline import Edit, plain
 
 
 class FlagKind(StrEnum):
-    """The kind of difference, the weightiest first."""
+    """The kind of difference, the weightiest first: all that is said of a kind stands in its line.
 
-    AMOUNT = "amount"
-    PARTY = "party"
-    OBLIGATION = "obligation"
-    NEGATION = "negation"
-    EXCEPTION = "exception"
-    SCOPE = "scope"
-    COMPARISON = "comparison"
-    PERCENTAGE = "percentage"
-    DATE = "date"
-    UNIT = "unit"
-    NUMBER = "number"
-    CLAUSE = "clause"
-    REFERENCE = "reference"
-    TERM = "term"
-    NAME = "name"
+    Attributes:
+        weight: of a change with this flag; an edit without a flag weighs less than 5.
+        subject: of a remark, as in "An amount changed".
+        touched: what a change with this flag touches; "" for a clause that came or went, which is counted by itself.
+    """
+
+    weight: float
+    subject: str
+    touched: str
+
+    AMOUNT = "amount", 10.0, "An amount", "amounts"
+    PARTY = "party", 10.0, "A party", "parties"
+    OBLIGATION = "obligation", 9.0, "A duty or permission", "duties"
+    NEGATION = "negation", 9.0, "A negation", "negations"
+    EXCEPTION = "exception", 9.0, "An exception", "exceptions"
+    SCOPE = "scope", 8.5, "The scope", "scope"
+    COMPARISON = "comparison", 8.5, "A limit", "limits"
+    PERCENTAGE = "percentage", 8.0, "A percentage", "percentages"
+    DATE = "date", 8.0, "A date", "dates"
+    UNIT = "unit", 8.0, "A unit", "units"
+    NUMBER = "number", 7.0, "A number", "numbers"
+    CLAUSE = "clause", 6.5, "A clause", ""
+    REFERENCE = "reference", 6.0, "A reference", "references"
+    TERM = "term", 6.0, "A defined term", "terms"
+    NAME = "name", 6.0, "A name", "names"
+
+    def __new__(cls, name: str, weight: float, subject: str, touched: str) -> Self:
+        """Make a member whose value is its name."""
+        kind = str.__new__(cls, name)
+        kind._value_ = name
+        kind.weight, kind.subject, kind.touched = weight, subject, touched
+        return kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from itertools import zip_longest
 from typing import Any, Generic, TypeVar
 
 from colde_cli.documents.document import Document, Ignored
+from colde_cli.documents.formats import FORMATS
 from colde_cli.documents.outside import (
-    HELD,
     KIND_NAMES,
     KINDS,
     Kind,
@@ -214,8 +214,8 @@ def compare_outside(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IG
         left, right = ([item for item in items if item.kind is kind] for items in beside)
         if not (left or right):
             continue
-        if across and kind not in _ACROSS & HELD[a.format] & HELD[b.format]:
-            held = kind in HELD[a.format] and kind in HELD[b.format]
+        if across and kind not in _ACROSS & FORMATS[a.format].held & FORMATS[b.format].held:
+            held = kind in FORMATS[a.format].held and kind in FORMATS[b.format].held
             uncompared.append(Uncompared(kind, len(left), len(right), held))
         elif isinstance(kind, OutsideKind):
             if kind is OutsideKind.STRUCTURE:

@@ -14,28 +14,8 @@ from typing import Any
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.passages import Passage, whole_pages
-from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.similarity.plain_data import edits_data, pages_data, rounded
-
-WEIGHTS = {
-    FlagKind.AMOUNT: 10.0,
-    FlagKind.PARTY: 10.0,
-    FlagKind.OBLIGATION: 9.0,
-    FlagKind.NEGATION: 9.0,
-    FlagKind.EXCEPTION: 9.0,
-    FlagKind.SCOPE: 8.5,
-    FlagKind.COMPARISON: 8.5,
-    FlagKind.PERCENTAGE: 8.0,
-    FlagKind.DATE: 8.0,
-    FlagKind.UNIT: 8.0,
-    FlagKind.NUMBER: 7.0,
-    FlagKind.CLAUSE: 6.5,
-    FlagKind.REFERENCE: 6.0,
-    FlagKind.TERM: 6.0,
-    FlagKind.NAME: 6.0,
-}
-"""Weight of a flag; an edit without one weighs less than 5."""
 
 _FURTHER, _MAX_FURTHER = 0.2, 5
 """Weight added for each further flag of a passage, up to a number of flags."""
@@ -51,7 +31,7 @@ class WeightedChange:
 
     Attributes:
         pairs: places in the alignment, in order.
-        weight: see `WEIGHTS`.
+        weight: see `weight`.
         replacement: the words of A and of B where the same replacement runs through several passages.
     """
 
@@ -68,7 +48,7 @@ def weight(pair: PassagePair) -> float:
     if not pair.flags:
         return round(words, 3)
     further = _FURTHER * min(_MAX_FURTHER, len(pair.flags) - 1)
-    return round(max(WEIGHTS[flag.kind] for flag in pair.flags) + further + words / 10, 3)
+    return round(max(flag.kind.weight for flag in pair.flags) + further + words / 10, 3)
 
 
 def changed_words(pair: PassagePair) -> int:

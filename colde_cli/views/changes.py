@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from colde_cli.documents.outside import HELD, Kind, OutsideKind, OutsideText, PartKind, UnreadPart
+from colde_cli.documents.formats import FORMATS
+from colde_cli.documents.outside import Kind, OutsideKind, OutsideText, PartKind, UnreadPart
 from colde_cli.similarity.outside_changes import MOST_LISTED, OutsideChange, OutsideComparison
 from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, Operation
@@ -173,15 +174,6 @@ def flags_of_edit(pair: PassagePair, edit: Edit) -> list[Flag]:
 
 
 TITLE = "Outside the text"
-_FORMATS = {
-    "pdf": "a PDF",
-    "docx": "a Word file",
-    "odt": "an OpenDocument text",
-    "html": "a web page",
-    "tex": "a LaTeX file",
-    "markdown": "a Markdown file",
-    "text": "a text file",
-}
 _NAMES: Mapping[Kind, tuple[str, str]] = {
     OutsideKind.HEADERS: ("header", "headers"),
     OutsideKind.FOOTERS: ("footer", "footers"),
@@ -326,19 +318,19 @@ def uncompared(outside: OutsideComparison, a: Document, b: Document) -> list[str
 
     `B is a text file: a header and 2 pictures of A have no counterpart.`
     """
-    formats = [_FORMATS.get(document.format, "a text") for document in (a, b)]
+    formats = [FORMATS.get(document.format, FORMATS["text"]) for document in (a, b)]
     sentences = []
     for side, other in ((0, 1), (1, 0)):
-        held = HELD.get((a, b)[other].format, frozenset())
+        held = formats[other].held
         counts = ((one.kind, (one.a, one.b)[side]) for one in outside.uncompared if one.kind not in held)
         if found := [count for count in counts if count[1]]:
             have = "has" if _is_one(found) else "have"
             sentences.append(
-                f"{'AB'[other]} is {formats[other]}: {_named(found)} of {'AB'[side]} {have} no counterpart."
+                f"{'AB'[other]} is {formats[other].noun}: {_named(found)} of {'AB'[side]} {have} no counterpart."
             )
     if found := [(one.kind, one.a + one.b) for one in outside.uncompared if one.held]:
         are = "is" if _is_one(found) else "are"
-        sentences.append(f"A is {formats[0]}, B {formats[1]}: {_named(found)} {are} not compared.")
+        sentences.append(f"A is {formats[0].noun}, B {formats[1].noun}: {_named(found)} {are} not compared.")
     return sentences
 
 

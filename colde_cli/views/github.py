@@ -17,6 +17,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from colde_cli.documents.document import Document
+from colde_cli.documents.formats import FORMATS, OF_SUFFIX
 from colde_cli.documents.plain_text import decode
 from colde_cli.errors import DocumentError
 from colde_cli.views.changes import TITLE, TYPESETTING, marked, outside_rows, pieces, place_pieces, row_line
@@ -44,8 +45,6 @@ _TITLE, _MESSAGE = 120, 500
 _ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _IN_MESSAGE = str.maketrans(_ESCAPES)
 _IN_PROPERTY = str.maketrans({**_ESCAPES, ":": "%3A", ",": "%2C"})
-SUFFIXES = (".html", ".htm", ".markdown", ".md", ".tex", ".txt")
-"""Files whose lines a person can open at a number."""
 _WORD = re.compile(r"\w+")
 _RUNS = (12, 6, 3, 1)
 """Words of a run; a shorter one is tried where markup of the file divides the longer."""
@@ -167,7 +166,8 @@ class SourceLines:
     def of(cls, document: Document) -> SourceLines | None:
         """Open the file of a document again; None if it has no lines, or is gone."""
         path = Path(document.path)
-        if path.suffix.lower() not in SUFFIXES:
+        named = FORMATS.get(OF_SUFFIX.get(path.suffix.lower(), ""))
+        if named is None or not named.has_lines:
             return None
         try:
             text, _ = decode(path.read_bytes(), document.path)

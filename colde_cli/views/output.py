@@ -92,7 +92,7 @@ def choose_format(
 def show(result: object, chosen: Format = Format.TABLE, *, to_file: bool = False, **options: object) -> str:
     """A result as text of a format: the one way from a result to what a command writes.
 
-    A new format is a line in `_VIEWS` and its file; a new kind of result is a function in `views.page`, and a line in
+    A new format is a line in `_OF_PAGE` and its file; a new kind of result is a function in `views.page`, and a line in
     `views.csv` and `views.json` where it has these.
 
     Args:

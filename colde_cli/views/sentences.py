@@ -55,23 +55,6 @@ _SECTIONS = 12
 _WARNINGS = 4
 """Maximum number of warnings of each document that are quoted."""
 _SENTENCE = 300
-_TOUCHED = {
-    FlagKind.AMOUNT: "amounts",
-    FlagKind.PARTY: "parties",
-    FlagKind.OBLIGATION: "duties",
-    FlagKind.NEGATION: "negations",
-    FlagKind.EXCEPTION: "exceptions",
-    FlagKind.SCOPE: "scope",
-    FlagKind.COMPARISON: "limits",
-    FlagKind.PERCENTAGE: "percentages",
-    FlagKind.DATE: "dates",
-    FlagKind.UNIT: "units",
-    FlagKind.NUMBER: "numbers",
-    FlagKind.REFERENCE: "references",
-    FlagKind.TERM: "terms",
-    FlagKind.NAME: "names",
-}
-"""What a flag touches; a clause that came or went is counted by itself."""
 _MAX_TOUCHED = 3
 _PLURALS = {Genre.POLICY: "policies"}
 _STATES = {State.EDITED: "edited", State.MOVED: "moved", State.ONLY_B: "added", State.ONLY_A: "dropped"}
@@ -278,13 +261,13 @@ def changed_passages(summary: Mapping[State, int], noun: str = "passage") -> lis
 
 def _touched(comparison: Comparison) -> str:
     """`7 changes touch amounts, dates or duties`; "" without flags."""
-    flagged = [{flag.kind for flag in pair.flags} & set(_TOUCHED) for pair in comparison.passages]
+    flagged = [{flag.kind for flag in pair.flags if flag.kind.touched} for pair in comparison.passages]
     count = sum(map(bool, flagged))
     if not count:
         return ""
     counts = Counter(kind for kinds in flagged for kind in kinds)
-    # In the order of the table where they tie: a set has another order in every process.
-    often = sorted((kind for kind in _TOUCHED if counts[kind]), key=lambda kind: -counts[kind])
-    names = [_TOUCHED[kind] for kind in often[:_MAX_TOUCHED]]
+    # In the order of the kinds where they tie: a set has another order in every process.
+    often = sorted((kind for kind in FlagKind if counts[kind]), key=lambda kind: -counts[kind])
+    names = [kind.touched for kind in often[:_MAX_TOUCHED]]
     listed = " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
     return f"{plural(count, 'change')} {'touches' if count == 1 else 'touch'} {listed}"

@@ -22,24 +22,6 @@ if TYPE_CHECKING:
     from colde_cli.similarity.redline import Edit
 
 _HEADING, _FLAGGED = 80, 120  # characters shown at most
-_KINDS = {
-    "amount": "An amount",
-    "party": "A party",
-    "obligation": "A duty or permission",
-    "negation": "A negation",
-    "exception": "An exception",
-    "scope": "The scope",
-    "comparison": "A limit",
-    "percentage": "A percentage",
-    "date": "A date",
-    "unit": "A unit",
-    "number": "A number",
-    "clause": "A clause",
-    "reference": "A reference",
-    "term": "A defined term",
-    "name": "A name",
-}
-"""Subjects of a remark, by `FlagKind` value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +132,7 @@ def _overlaps(text: str, span: Span, words: str) -> bool:
 
 def flag_sentence(flag: Flag) -> str:
     """Write `An amount changed: “25” became “35”.` or `A date was removed: “May 3”.`."""
-    kind, a, b = _KINDS[flag.kind.value], shorten(flag.a, _FLAGGED), shorten(flag.b, _FLAGGED)
+    kind, a, b = flag.kind.subject, shorten(flag.a, _FLAGGED), shorten(flag.b, _FLAGGED)
     if a and b:
         return f"{kind} changed: “{a}” became “{b}”."
     return f"{kind} was added: “{b}”." if b else f"{kind} was removed: “{a}”."
