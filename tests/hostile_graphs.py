@@ -41,16 +41,12 @@ def graph_of(
     **values: np.ndarray,
 ) -> onnx.ModelProto:
     """A graph of opset 17; `values` are its constants, inputs are int64 but vectors."""
+    info, kinds = helper.make_tensor_value_info, {"chunk_vectors": TensorProto.FLOAT}
     graph = helper.make_graph(
         nodes,
         "g",
-        [
-            helper.make_tensor_value_info(
-                name, TensorProto.FLOAT if name == "chunk_vectors" else TensorProto.INT64, shape
-            )
-            for name, shape in inputs.items()
-        ],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()],
+        [info(name, kinds.get(name, TensorProto.INT64), shape) for name, shape in inputs.items()],
+        [info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()],
         [numpy_helper.from_array(value, name) for name, value in values.items()],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
@@ -58,25 +54,18 @@ def graph_of(
 
 def encoder_of(*nodes: onnx.NodeProto, shape: tuple[Any, ...] = ("N", HIDDEN), **values: np.ndarray) -> bytes:
     """A chunk encoder whose nodes make `chunk_vectors` of `input_ids`."""
-    return graph_of(
-        list(nodes), {"input_ids": ["N", "L"]}, {"chunk_vectors": list(shape)}, **values
-    ).SerializeToString()
+    made = graph_of(list(nodes), {"input_ids": ["N", "L"]}, {"chunk_vectors": list(shape)}, **values)
+    return bytes(made.SerializeToString())
 
 
 def loop(step: list[onnx.NodeProto]) -> onnx.NodeProto:
     """A loop of 2^62 steps over `state`; each ends with `next`."""
+    info, number, yes_or_no = helper.make_tensor_value_info, TensorProto.FLOAT, TensorProto.BOOL
     body = helper.make_graph(
         [helper.make_node("Identity", ["go"], ["go_on"]), *step],
         "body",
-        [
-            helper.make_tensor_value_info("i", TensorProto.INT64, []),
-            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("state", TensorProto.FLOAT, None),
-        ],
-        [
-            helper.make_tensor_value_info("go_on", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("next", TensorProto.FLOAT, None),
-        ],
+        [info("i", TensorProto.INT64, []), info("go", yes_or_no, []), info("state", number, None)],
+        [info("go_on", yes_or_no, []), info("next", number, None)],
     )
     return helper.make_node("Loop", ["steps", "yes", "start"], ["chunk_vectors"], body=body)
 
@@ -95,31 +84,21 @@ def graph_cases() -> Iterator[Case]:
         yield f"{short}_text", written(name, "no graph")
         yield f"{short}_missing", gone(name)
     yield "exchanged", lambda folder: put(folder, HEAD, (folder / ENCODER).read_bytes())
-    yield "good", written(ENCODER, encoder_of(node("Identity", ["start"], ["chunk_vectors"]), start=start))
-    yield (
-        "other_output",
-        written(
-            ENCODER,
-            graph_of(
-                [node("Identity", ["start"], ["no"])],
-                {"input_ids": ["N", "L"]},
-                {"no": [1, HIDDEN]},
-                start=start,
-            ).SerializeToString(),
-        ),
-    )
-    yield (
-        "other_input",
-        written(
-            ENCODER,
-            graph_of(
-                [node("Identity", ["start"], ["chunk_vectors"])],
-                {STEERING: ["N"]},
-                {"chunk_vectors": [1, HIDDEN]},
-                start=start,
-            ).SerializeToString(),
-        ),
-    )
+
+    def encoder(*nodes: onnx.NodeProto, **values: np.ndarray) -> Alteration:
+        """An encoder of these nodes and constants, `start` among them."""
+        constants: dict[str, Any] = {"start": start, **values}
+        return written(ENCODER, encoder_of(*nodes, **constants))
+
+    def other(nodes: onnx.NodeProto, inputs: str, **outputs: list[Any]) -> Alteration:
+        """An encoder of other inputs and outputs."""
+        shape = ["N", "L"] if inputs == "input_ids" else ["N"]
+        return written(ENCODER, graph_of([nodes], {inputs: shape}, outputs, start=start).SerializeToString())
+
+    plain = node("Identity", ["start"], ["chunk_vectors"])
+    yield "good", encoder(plain)
+    yield "other_output", other(node("Identity", ["start"], ["no"]), "input_ids", no=[1, HIDDEN])
+    yield "other_input", other(plain, STEERING, chunk_vectors=[1, HIDDEN])
     for name, shape in {
         "narrow": (1, 3),
         "flat": (HIDDEN,),
@@ -128,145 +107,58 @@ def graph_cases() -> Iterator[Case]:
         "none": (0, HIDDEN),
         "scalar": (),
     }.items():
+        filler = np.zeros(shape, np.float32)
         yield (
             f"shape_{name}",
-            written(
-                ENCODER,
-                encoder_of(
-                    node("Identity", ["start"], ["chunk_vectors"]),
-                    shape=tuple("ABC"[: len(shape)]),
-                    start=np.zeros(shape, np.float32),
-                ),
-            ),
+            written(ENCODER, encoder_of(plain, shape=tuple("ABC"[: len(shape)]), start=filler)),
         )
-    yield (
-        "doubles",
-        written(
-            ENCODER,
-            graph_of(
-                [node("Cast", ["start"], ["chunk_vectors"], to=TensorProto.DOUBLE)],
-                {"input_ids": ["N", "L"]},
-                {},
-                start=start,
-            ).SerializeToString(),
-        ),
-    )
-    yield (
-        "nan",
-        written(ENCODER, encoder_of(node("Identity", ["start"], ["chunk_vectors"]), start=start * np.nan)),
-    )
-    yield (
-        "huge_values",
-        written(
-            ENCODER,
-            encoder_of(node("Identity", ["start"], ["chunk_vectors"]), start=start + np.float32(3e38)),
-        ),
-    )
-    yield (
-        "endless",
-        written(
-            ENCODER,
-            encoder_of(loop([node("Identity", ["state"], ["next"])]), start=start, steps=steps, yes=yes),
-        ),
-    )
-    yield (
-        "growing",
-        written(
-            ENCODER,
-            encoder_of(
-                loop([node("Concat", ["state", "state"], ["next"], axis=0)]),
-                start=start,
-                steps=steps,
-                yes=yes,
-            ),
-        ),
+    yield "doubles", other(node("Cast", ["start"], ["chunk_vectors"], to=TensorProto.DOUBLE), "input_ids")
+    yield "nan", encoder(plain, start=start * np.nan)
+    yield "huge_values", encoder(plain, start=start + np.float32(3e38))
+    for name, step in (
+        ("endless", node("Identity", ["state"], ["next"])),
+        ("growing", node("Concat", ["state", "state"], ["next"], axis=0)),
+    ):
+        yield name, encoder(loop([step]), steps=steps, yes=yes)
+    total = (
+        node("ReduceSum", ["big"], ["sum"], keepdims=0),
+        node("Add", ["start", "sum"], ["chunk_vectors"]),
     )
     for name, shape in (("thirty_gigabytes", (8, 10**9)), ("exabytes", (2**31, 2**31))):
-        yield (
-            name,
-            written(
-                ENCODER,
-                encoder_of(
-                    node("ConstantOfShape", ["size"], ["big"], value=filled),
-                    node("ReduceSum", ["big"], ["sum"], keepdims=0),
-                    node("Add", ["start", "sum"], ["chunk_vectors"]),
-                    start=start,
-                    size=np.array(shape, np.int64),
-                ),
-            ),
-        )
+        big = node("ConstantOfShape", ["size"], ["big"], value=filled)
+        yield name, encoder(big, *total, size=np.array(shape, np.int64))
+    shape_of_input = node("Shape", ["input_ids"], ["shape"])
     yield (
         "expanded",
-        written(
-            ENCODER,
-            encoder_of(
-                node("Shape", ["input_ids"], ["shape"]),
-                node("Mul", ["shape", "size"], ["wide"]),
-                node("ConstantOfShape", ["wide"], ["big"], value=filled),
-                node("ReduceSum", ["big"], ["sum"], keepdims=0),
-                node("Add", ["start", "sum"], ["chunk_vectors"]),
-                start=start,
-                size=np.array([20_000, 10_000], np.int64),
-            ),
+        encoder(
+            shape_of_input,
+            node("Mul", ["shape", "size"], ["wide"]),
+            node("ConstantOfShape", ["wide"], ["big"], value=filled),
+            *total,
+            size=np.array([20_000, 10_000], np.int64),
         ),
     )
     yield (
         "long_work",
-        written(
-            ENCODER,
-            encoder_of(
-                *[
-                    node("MatMul", [f"m{i}" if i else "square", "square"], [f"m{i + 1}"])
-                    for i in range(2_000)
-                ],
-                node("Shape", ["input_ids"], ["shape"]),
-                node("ReduceSum", ["m2000"], ["sum"], keepdims=0),
-                node("Cast", ["shape"], ["floats"], to=TensorProto.FLOAT),
-                node("ReduceSum", ["floats"], ["one"], keepdims=0),
-                node("Mul", ["one", "sum"], ["both"]),
-                node("Add", ["start", "both"], ["chunk_vectors"]),
-                start=start,
-                square=np.eye(1024, dtype=np.float32),
-            ),
+        encoder(
+            *[node("MatMul", [f"m{i}" if i else "square", "square"], [f"m{i + 1}"]) for i in range(2_000)],
+            shape_of_input,
+            node("ReduceSum", ["m2000"], ["sum"], keepdims=0),
+            node("Cast", ["shape"], ["floats"], to=TensorProto.FLOAT),
+            node("ReduceSum", ["floats"], ["one"], keepdims=0),
+            node("Mul", ["one", "sum"], ["both"]),
+            node("Add", ["start", "both"], ["chunk_vectors"]),
+            square=np.eye(1024, dtype=np.float32),
         ),
     )
-    yield (
-        "cycle",
-        written(
-            ENCODER,
-            encoder_of(
-                node("Add", ["start", "b"], ["a"]),
-                node("Identity", ["a"], ["b"]),
-                node("Identity", ["a"], ["chunk_vectors"]),
-                start=start,
-            ),
-        ),
-    )
-    yield (
-        "own_operator",
-        written(ENCODER, encoder_of(node("Shell", ["start"], ["chunk_vectors"], domain="os"), start=start)),
-    )
-    yield (
-        "many_nodes",
-        lambda folder: put(
-            folder,
-            ENCODER,
-            encoder_of(
-                *[node("Identity", [f"n{i}" if i else "start"], [f"n{i + 1}"]) for i in range(100_000)],
-                node("Identity", ["n100000"], ["chunk_vectors"]),
-                start=start,
-            ),
-        ),
-    )
-    yield (
-        "later_opset",
-        written(ENCODER, _versioned(encoder_of(node("Identity", ["start"], ["chunk_vectors"]), start=start))),
-    )
+    circle = (node("Add", ["start", "b"], ["a"]), node("Identity", ["a"], ["b"]))
+    yield "cycle", encoder(*circle, node("Identity", ["a"], ["chunk_vectors"]))
+    yield "own_operator", encoder(node("Shell", ["start"], ["chunk_vectors"], domain="os"))
+    chain = [node("Identity", [f"n{i}" if i else "start"], [f"n{i + 1}"]) for i in range(100_000)]
+    yield "many_nodes", encoder(*chain, node("Identity", ["n100000"], ["chunk_vectors"]))
+    yield "later_opset", written(ENCODER, _versioned(encoder_of(plain, start=start)))
     for name, place in {
-        "above": "../secret.bin",
-        "absolute": "/etc/passwd",
-        "device": "/dev/zero",
-        "own": ENCODER,
+        **{"above": "../secret.bin", "absolute": "/etc/passwd", "device": "/dev/zero", "own": ENCODER},
         "missing": "no.bin",
     }.items():
         yield f"external_{name}", _external(place, 0, HIDDEN * 4)
@@ -282,28 +174,9 @@ def graph_cases() -> Iterator[Case]:
         "none": ([0, 4], [0, 0, 0], [0, 0, HIDDEN]),
     }.items():
         yield f"head_{name}", written(HEAD, _head(*(np.ones(shape, np.float32) / 2 for shape in shapes)))
-    yield (
-        "head_nan",
-        written(
-            HEAD,
-            _head(
-                np.full((1, 4), np.nan, np.float32),
-                np.ones((1, 1, 1), np.float32),
-                np.ones((1, 1, HIDDEN), np.float32),
-            ),
-        ),
-    )
-    yield (
-        "head_long",
-        written(
-            HEAD,
-            _head(
-                np.full((1, 4), 1e30, np.float32),
-                np.full((1, 1, 1), np.nan, np.float32),
-                np.full((1, 1, HIDDEN), 1e30, np.float32),
-            ),
-        ),
-    )
+    for name, numbers in (("head_nan", (np.nan, 1, 1)), ("head_long", (1e30, np.nan, 1e30))):
+        full = zip(((1, 4), (1, 1, 1), (1, 1, HIDDEN)), numbers, strict=True)
+        yield name, written(HEAD, _head(*(np.full(shape, number, np.float32) for shape, number in full)))
 
 
 def _versioned(graph: bytes) -> bytes:
@@ -356,15 +229,8 @@ def tower_cases() -> Iterator[Case]:
     node = helper.make_node
     vector = np.ones((1, 8), np.float32) / math.sqrt(8)
     good = {
-        "model_type": "han",
-        "system": "han",
-        "packing": "sentences",
-        "row_tokens": 50,
-        "max_rows": 100,
-        "dim": 8,
-        "network": {},
-        "vocab_size": 30_522,
-        "threshold": 0.5,
+        **{"model_type": "han", "system": "han", "packing": "sentences", "row_tokens": 50, "max_rows": 100},
+        **{"dim": 8, "network": {}, "vocab_size": 30_522, "threshold": 0.5},
     }
 
     def tower(
@@ -410,4 +276,9 @@ def tower_cases() -> Iterator[Case]:
     yield "trigrams", tower(plain, {"packing": "trigrams"}, v=vector)
     yield "wide_blocks", tower(plain, {"packing": "blocks", "row_tokens": 10**6, "max_rows": 10**6}, v=vector)
     yield "wide_sentences", tower(plain, {"row_tokens": 10**6, "max_rows": 10**6}, v=vector)
-    yield "pipe", lambda folder: (tower(plain, v=vector)(folder), piped(TOWER)(folder))
+
+    def pipe(folder: Path) -> None:
+        tower(plain, v=vector)(folder)
+        piped(TOWER)(folder)
+
+    yield "pipe", pipe

@@ -84,15 +84,12 @@ def config_cases() -> Iterator[Case]:
     yield "rarity", valued(100, "score_weights", "rarity")
     yield "opening", valued(10**6, "score_weights", "opening_words")
     yield "domain_name", valued(STEERING, "score_weights", "domains", 0, "name")
-    yield (
-        "more_domains",
-        changed(
-            CONFIG,
-            lambda values: values["score_weights"]["domains"].extend(
-                [values["score_weights"]["domains"][0]] * 50_000
-            ),
-        ),
-    )
+    yield "more_domains", changed(CONFIG, _repeat_domain)
+
+
+def _repeat_domain(config: Any) -> None:
+    domains = config["score_weights"]["domains"]
+    domains.extend([domains[0]] * 50_000)
 
 
 def calibration_cases() -> Iterator[Case]:
@@ -119,19 +116,25 @@ def calibration_cases() -> Iterator[Case]:
 def tokenizer_cases() -> Iterator[Case]:
     """Alterations of `tokenizer.json`."""
 
+    def put_at(*place: str | int, value: object) -> Alteration:
+        return valued(value, *place, name=TOKENIZER)
+
     def rule(*rules: dict[str, Any]) -> Alteration:
-        return valued({"type": "Sequence", "normalizers": list(rules)}, "normalizer", name=TOKENIZER)
+        return put_at("normalizer", value={"type": "Sequence", "normalizers": list(rules)})
 
     def replaced(pattern: dict[str, str], content: str) -> dict[str, Any]:
         return {"type": "Replace", "pattern": pattern, "content": content}
 
-    for name, content in {
-        "empty": b"",
-        "text": b"no",
-        "list": b"[]",
-        "null": b"null",
-        "deep": b"[" * 200_000,
-    }.items():
+    def words(more: dict[str, int]) -> Alteration:
+        return changed(TOKENIZER, lambda values: values["model"]["vocab"].update(more))
+
+    for name, content in (
+        ("empty", ""),
+        ("text", "no"),
+        ("list", "[]"),
+        ("null", "null"),
+        ("deep", "[" * 200_000),
+    ):
         yield name, written(TOKENIZER, content)
     yield "cut", cut(TOKENIZER, 0.5)
     yield "large", written(TOKENIZER, b'{"a": "' + b"b" * 100_000_000 + b'"}')
@@ -145,125 +148,48 @@ def tokenizer_cases() -> Iterator[Case]:
     yield "deep_regex", rule(replaced({"Regex": "(" * 100_000 + ")" * 100_000}, "a"))
     yield "repeats", rule(replaced({"Regex": "((a{1,1000}){1,1000}){1,1000}"}, "a"))
     yield "empty_match", rule(replaced({"Regex": "(?=.)"}, "ab"))
-    yield "rule_kinds", valued([{"type": 3}, "a", None], "normalizer", name=TOKENIZER)
-    yield (
-        "charsmap",
-        valued({"type": "Precompiled", "precompiled_charsmap": "AAAAAAAA"}, "normalizer", name=TOKENIZER),
-    )
-    yield (
-        "charsmap_size",
-        valued({"type": "Precompiled", "precompiled_charsmap": "/////w=="}, "normalizer", name=TOKENIZER),
-    )
+    yield "rule_kinds", put_at("normalizer", value=[{"type": 3}, "a", None])
+    for name, characters in (("charsmap", "AAAAAAAA"), ("charsmap_size", "/////w==")):
+        yield name, put_at("normalizer", value={"type": "Precompiled", "precompiled_charsmap": characters})
     nested: dict[str, Any] = {"type": "Lowercase"}
     for _ in range(100):
         nested = {"type": "Sequence", "normalizers": [nested]}
-    yield "nested", valued(nested, "normalizer", name=TOKENIZER)
-    yield (
-        "padding",
-        valued(
-            {
-                "strategy": {"Fixed": 10**10},
-                "direction": "Right",
-                "pad_to_multiple_of": None,
-                "pad_id": 0,
-                "pad_type_id": 0,
-                "pad_token": "[PAD]",
-            },
-            "padding",
-            name=TOKENIZER,
-        ),
-    )
-    yield "no_words", valued({"[UNK]": 100, "[CLS]": 101, "[SEP]": 102}, "model", "vocab", name=TOKENIZER)
-    yield (
-        "ids",
-        changed(TOKENIZER, lambda values: values["model"]["vocab"].update({"rent": 2**31, "##t": 2**31 - 1})),
-    )
-    yield "negative_ids", changed(TOKENIZER, lambda values: values["model"]["vocab"].update({"rent": -1}))
-    yield (
-        "beyond",
-        changed(TOKENIZER, lambda values: values["model"]["vocab"].update({"rent": 30_600, "the": 30_600})),
-    )
-    yield "empty_word", changed(TOKENIZER, lambda values: values["model"]["vocab"].update({"": 5, "##": 6}))
-    yield "empty_prefix", valued("", "model", "continuing_subword_prefix", name=TOKENIZER)
-    yield "long_words", valued(2**63, "model", "max_input_chars_per_word", name=TOKENIZER)
-    yield "no_unknown", valued("nothing", "model", "unk_token", name=TOKENIZER)
-    yield (
-        "no_specials",
-        changed(
-            TOKENIZER,
-            lambda values: (
-                [values["model"]["vocab"].pop(word) for word in ("[CLS]", "[SEP]")],
-                values["added_tokens"].clear(),
-            ),
-        ),
-    )
-    yield "empty_added", valued("", "added_tokens", 0, "content", name=TOKENIZER)
-    yield (
-        "many_added",
-        changed(
-            TOKENIZER,
-            lambda values: values["added_tokens"].extend(
-                {**values["added_tokens"][0], "id": 40_000 + i, "content": f"w{i}"} for i in range(100_000)
-            ),
-        ),
-    )
-    yield (
-        "processor",
-        valued(
-            [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}] * 100_000,
-            "post_processor",
-            "single",
-            name=TOKENIZER,
-        ),
-    )
-    yield (
-        "processor_ids",
-        valued([101] * 1_000_000, "post_processor", "special_tokens", "[CLS]", "ids", name=TOKENIZER),
-    )
-    yield (
-        "million_words",
-        changed(
-            TOKENIZER,
-            lambda values: values["model"]["vocab"].update({f"w{i}": 40_000 + i for i in range(1_000_000)}),
-        ),
-    )
-    yield (
-        "unigram",
-        valued(
-            {"type": "Unigram", "unk_id": 9, "vocab": [["a", math.nan], ["b", -1]]}, "model", name=TOKENIZER
-        ),
-    )
-    yield (
-        "bpe",
-        valued({"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": ["a b", "c d"]}, "model", name=TOKENIZER),
-    )
-    yield (
-        "split",
-        valued(
-            {
-                "type": "Split",
-                "pattern": {"Regex": "(x+x+)+y|(?=.)"},
-                "behavior": "Isolated",
-                "invert": False,
-            },
-            "pre_tokenizer",
-            name=TOKENIZER,
-        ),
-    )
-    yield (
-        "bytes_rule",
-        valued(
-            {
-                "type": "Sequence",
-                "pretokenizers": [
-                    {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": False}
-                ]
-                * 30,
-            },
-            "pre_tokenizer",
-            name=TOKENIZER,
-        ),
-    )
+    yield "nested", put_at("normalizer", value=nested)
+    padding = {"strategy": {"Fixed": 10**10}, "direction": "Right", "pad_to_multiple_of": None}
+    yield "padding", put_at("padding", value={**padding, "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"})
+    yield "no_words", put_at("model", "vocab", value={"[UNK]": 100, "[CLS]": 101, "[SEP]": 102})
+    yield "ids", words({"rent": 2**31, "##t": 2**31 - 1})
+    yield "negative_ids", words({"rent": -1})
+    yield "beyond", words({"rent": 30_600, "the": 30_600})
+    yield "empty_word", words({"": 5, "##": 6})
+    yield "empty_prefix", put_at("model", "continuing_subword_prefix", value="")
+    yield "long_words", put_at("model", "max_input_chars_per_word", value=2**63)
+    yield "no_unknown", put_at("model", "unk_token", value="nothing")
+    yield "no_specials", changed(TOKENIZER, _take_specials)
+    yield "empty_added", put_at("added_tokens", 0, "content", value="")
+    yield "many_added", changed(TOKENIZER, _add_many)
+    specials = [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}] * 100_000
+    yield "processor", put_at("post_processor", "single", value=specials)
+    yield "processor_ids", put_at("post_processor", "special_tokens", "[CLS]", "ids", value=[101] * 1_000_000)
+    yield "million_words", words({f"w{i}": 40_000 + i for i in range(1_000_000)})
+    unigram = {"type": "Unigram", "unk_id": 9, "vocab": [["a", math.nan], ["b", -1]]}
+    yield "unigram", put_at("model", value=unigram)
+    yield "bpe", put_at("model", value={"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": ["a b", "c d"]})
+    split = {"type": "Split", "pattern": {"Regex": "(x+x+)+y|(?=.)"}, "behavior": "Isolated", "invert": False}
+    yield "split", put_at("pre_tokenizer", value=split)
+    level = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": False}
+    yield "bytes_rule", put_at("pre_tokenizer", value={"type": "Sequence", "pretokenizers": [level] * 30})
+
+
+def _take_specials(tokenizer: Any) -> None:
+    for word in ("[CLS]", "[SEP]"):
+        del tokenizer["model"]["vocab"][word]
+    tokenizer["added_tokens"].clear()
+
+
+def _add_many(tokenizer: Any) -> None:
+    added = tokenizer["added_tokens"]
+    added.extend([{**added[0], "id": 40_000 + i, "content": f"w{i}"} for i in range(100_000)])
 
 
 def array_cases() -> Iterator[Case]:
@@ -279,55 +205,17 @@ def array_cases() -> Iterator[Case]:
         yield f"{short}_many", written(name, _archive({f"{index}.npy": b"" for index in range(60_000)}))
     for name, array in ((LEXICON, "frequencies"), (DOMAINS, "centre"), (FIELDS, "gains")):
         short = name.partition(".")[0]
-        yield (
-            f"{short}_bomb",
-            lambda folder, name=name, array=array: put(folder, name, _zeros(f"{array}.npy", 3_000_000_000)),
-        )
+        yield f"{short}_bomb", _bomb(name, array)
     yield "pickle", written(DOMAINS, _pickled())
-    yield (
-        "header",
-        written(
-            DOMAINS,
-            _archive(
-                {
-                    "centre.npy": _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (10**9, 10**9)}"),
-                    "prototypes.npy": b"",
-                }
-            ),
-        ),
-    )
-    yield (
-        "negative",
-        written(
-            DOMAINS,
-            _archive(
-                {
-                    "centre.npy": _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-5,)}"),
-                    "prototypes.npy": b"",
-                }
-            ),
-        ),
-    )
-    yield (
-        "large_shape",
-        written(
-            DOMAINS,
-            _archive(
-                {
-                    "centre.npy": _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (8000000000,)}"),
-                    "prototypes.npy": b"",
-                }
-            ),
-        ),
-    )
-    yield "deep_header", written(DOMAINS, _archive({"centre.npy": _npy("(" * 60_000), "prototypes.npy": b""}))
-    yield (
-        "code_header",
-        written(
-            DOMAINS,
-            _archive({"centre.npy": _npy("__import__('os').system('touch hit')"), "prototypes.npy": b""}),
-        ),
-    )
+    stated = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s)}"
+    for name, header in {
+        "header": stated % "10**9, 10**9",
+        "negative": stated % "-5,",
+        "large_shape": stated % "8000000000,",
+        "deep_header": "(" * 60_000,
+        "code_header": "__import__('os').system('touch hit')",
+    }.items():
+        yield name, written(DOMAINS, _archive({"centre.npy": _npy(header), "prototypes.npy": b""}))
     yield "lying_size", lambda folder: put(folder, LEXICON, _lying())
     yield "lexicon_short", _array(LEXICON, "continues", lambda array: array[:50])
     yield "lexicon_none", _array(LEXICON, "documents", lambda _: np.int64(0))
@@ -435,7 +323,7 @@ def file_cases() -> Iterator[Case]:
     yield "locked_folder", locked("")
     yield "above", lambda folder: (folder / "up").symlink_to("..")
     yield "many_files", _many_files
-    for name, text in {
+    cards: dict[str, str | bytes] = {
         "steering": f"---\na: b\n---\n# {STEERING}\n\n{STEERING}\n",
         "quotes": ">" * 20_000 + "a",
         "lists": "".join(f"{' ' * i}- a\n" for i in range(1_000)),
@@ -445,8 +333,13 @@ def file_cases() -> Iterator[Case]:
         "large": "word " * 2_000_000,
         "links": f"[a](javascript:x) ![b](file:///etc/passwd) <{STEERING}>",
         "binary": bytes(range(256)) * 1000,
-    }.items():
+    }
+    for name, text in cards.items():
         yield f"card_{name}", written(CARD, text)
+
+
+def _bomb(name: str, array: str) -> Alteration:
+    return lambda folder: put(folder, name, _zeros(f"{array}.npy", 3_000_000_000))
 
 
 def _many_files(folder: Path) -> None:
@@ -458,29 +351,16 @@ def _many_files(folder: Path) -> None:
 def name_cases() -> Iterator[Case]:
     """Folders whose own names are hostile; nothing else is wrong."""
     for name in (
-        "\x1b]0;title\x07",
-        "line\nbreak",
-        "\u202egnitirw",
-        "[red][bold]",
-        "a" * 200,
-        "\udcff\udc9b",
-        "-q",
-        "$(touch hit)",
-        "\u200b",
+        *("\x1b]0;title\x07", "line\nbreak", "\u202egnitirw", "[red][bold]", "a" * 200, "\udcff\udc9b", "-q"),
+        *("$(touch hit)", "\u200b"),
     ):
         yield name, lambda folder: None
 
 
 KINDS: dict[str, Callable[[], Iterator[Case]]] = {
-    "config": config_cases,
-    "calibration": calibration_cases,
-    "tokenizer": tokenizer_cases,
-    "graph": graph_cases,
-    "array": array_cases,
-    "weights": weight_cases,
-    "file": file_cases,
-    "tower": tower_cases,
-    "name": name_cases,
+    **{"config": config_cases, "calibration": calibration_cases, "tokenizer": tokenizer_cases},
+    **{"graph": graph_cases, "array": array_cases, "weights": weight_cases, "file": file_cases},
+    **{"tower": tower_cases, "name": name_cases},
 }
 
 

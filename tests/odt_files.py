@@ -9,17 +9,9 @@ _OASIS = "urn:oasis:names:tc:opendocument:xmlns:"
 _NAMES = " ".join(
     f'xmlns:{prefix}="{_OASIS}{name}:1.0"'
     for prefix, name in {
-        "office": "office",
-        "text": "text",
-        "table": "table",
-        "style": "style",
-        "draw": "drawing",
-        "svg": "svg-compatible",
-        "manifest": "manifest",
-        "form": "form",
-        "script": "script",
-        "meta": "meta",
-        "fo": "xsl-fo-compatible",
+        **{"office": "office", "text": "text", "table": "table", "style": "style", "draw": "drawing"},
+        **{"svg": "svg-compatible", "manifest": "manifest", "form": "form", "script": "script"},
+        **{"meta": "meta", "fo": "xsl-fo-compatible"},
     }.items()
 )
 _OTHERS = " ".join(

@@ -141,6 +141,7 @@ class Form:
     def draw(self, operators: str) -> Form:
         """Draw something else."""
         content = self._page["/Contents"].get_object()
+        assert isinstance(content, StreamObject)
         content.set_data(content.get_data() + b" " + operators.encode("latin-1"))
         return self
 
@@ -233,7 +234,9 @@ _STREAM = b"%d 0 obj\n<<%b/Length %d>>stream\n%b\nendstream\nendobj\n"
 def packed(path: Path) -> Path:
     """Write a file once more, its objects compressed together (ISO 32000-1, 7.5.7), but for streams."""
     writer = PdfWriter(clone_from=path)
-    out, entries, inside = bytearray(b"%PDF-1.5\n"), {}, []
+    out = bytearray(b"%PDF-1.5\n")
+    entries: dict[int, tuple[int, int, int]] = {}
+    inside: list[tuple[int, bytes]] = []
     for number, item in enumerate(writer._objects, 1):
         if isinstance(item, StreamObject):
             entries[number] = (1, len(out), 0)
@@ -252,7 +255,12 @@ def packed(path: Path) -> Path:
     rows = [(0, 0, 0), *(entries[number] for number in range(1, last + 2))]
     table = b"".join(bytes([kind]) + at.to_bytes(4, "big") + bytes([index]) for kind, at, index in rows)
     start = len(out)
-    named = writer._root_object.indirect_reference.idnum, writer._info_obj.indirect_reference.idnum
+    root, info = (
+        getattr(item, "indirect_reference", None) for item in (writer._root_object, writer._info_obj)
+    )
+    assert root
+    assert info
+    named = root.idnum, info.idnum
     held = b"/Type/XRef/Size %d/W[1 4 1]/Root %d 0 R/Info %d 0 R" % (last + 2, *named)
     out += _STREAM % (last + 1, held, len(table), table)
     path = path.with_name("packed.pdf")

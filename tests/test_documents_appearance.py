@@ -16,6 +16,7 @@ import pypdf
 import pytest
 from pdf_forms import Form, entries
 from PIL import Image
+from pypdf.constants import PageLabelStyle
 from pypdf.generic import TextStringObject
 
 from colde_cli.documents import appearance
@@ -87,12 +88,17 @@ def test_comments_and_fields_are_drawn(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", ["saved", "script", "title", "bookmark", "labels"])
 def test_what_no_page_shows_changes_no_look(tmp_path: Path, change: str) -> None:
     action = entries(S="/JavaScript", JS=TextStringObject("this.x = 1"))
+
+    def save(writer: pypdf.PdfWriter) -> None:
+        for one in writer.pages:
+            one.compress_content_streams()
+
     made: dict[str, Callable[[pypdf.PdfWriter], object]] = {
-        "saved": lambda writer: [one.compress_content_streams() for one in writer.pages],
+        "saved": save,
         "script": lambda writer: writer.root_object.update(entries(OpenAction=action)),
         "title": lambda writer: writer.add_metadata({"/Title": "Another"}),
         "bookmark": lambda writer: writer.add_outline_item(title="Rent", page_number=0),
-        "labels": lambda writer: writer.set_page_label(0, 0, style="/r"),
+        "labels": lambda writer: writer.set_page_label(0, 0, style=PageLabelStyle.LOWERCASE_ROMAN),
     }
     form = page().picture(RED, 8).text_field("9000").note("/Highlight", Contents="Check")
     path = form.write(tmp_path / "a.pdf")

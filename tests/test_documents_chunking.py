@@ -124,11 +124,8 @@ def test_sentences() -> None:
     starts = sentence_starts(text)
     found = [text[a:b].strip() for a, b in pairwise([*starts, len(text)])]
     assert found == [
-        "Dr. Vale saw it.",
-        '"It moves," he said.',
-        "See Fig. 3 for J. Kerrin et al. here.",
-        "40 mornings passed",
-        "next",
+        *("Dr. Vale saw it.", '"It moves," he said.', "See Fig. 3 for J. Kerrin et al. here."),
+        *("40 mornings passed", "next"),
     ]
 
 
@@ -179,16 +176,9 @@ def test_a_short_form_ends_no_sentence(short: str) -> None:
 @pytest.mark.parametrize(
     ("text", "starts"),
     [
-        ("One. Two? Three! Four… Five", [0, 5, 10, 17, 23]),
-        ("One.) “Two.” [3] four", [0, 6, 13]),
-        ("One. two. 3 three.", [0, 10]),
-        ("One.Two", [0]),
-        ("One  \n \n two", [0, 9]),
-        ("One\ntwo", [0]),
-        ("One.  ", [0]),
-        ("One\n\n", [0]),
-        ("", [0]),
-        ("It is 5. Then 6.", [0, 9]),
+        *(("One. Two? Three! Four… Five", [0, 5, 10, 17, 23]), ("One.) “Two.” [3] four", [0, 6, 13])),
+        *(("One. two. 3 three.", [0, 10]), ("One.Two", [0]), ("One  \n \n two", [0, 9]), ("One\ntwo", [0])),
+        *(("One.  ", [0]), ("One\n\n", [0]), ("", [0]), ("It is 5. Then 6.", [0, 9])),
         (f"{'w' * 60}. Then", [0, 62]),
     ],
 )

@@ -15,27 +15,14 @@ N = 1_000_000
 SECONDS = 120
 _WORST = {
     ".txt": [
-        "ab-\n" * (N // 4),
-        "some words of a line\n" * (N // 20),
-        "Chapter i . . . i\n" * (N // 18),
-        "Chapter i . . . i\n\n" * (N // 19),
-        "Chapter i " + ". " * (N // 2) + "i",
-        "- a\n" * (N // 4),
-        " " * N + "x",
-        "x\f\n" * (N // 3),
-        "[Page " + "a" * N,
-        "ABC\n\n" * (N // 5),
+        *("ab-\n" * (N // 4), "some words of a line\n" * (N // 20), "Chapter i . . . i\n" * (N // 18)),
+        *("Chapter i . . . i\n\n" * (N // 19), "Chapter i " + ". " * (N // 2) + "i", "- a\n" * (N // 4)),
+        *(" " * N + "x", "x\f\n" * (N // 3), "[Page " + "a" * N, "ABC\n\n" * (N // 5)),
     ],
     ".tex": [
-        "\\def\\a" + " " * N + "x",
-        "\\newcommand" + " " * N + "x",
-        "\\newcommand\\a" + " " * N,
-        "\\let\\a" + "\n" * N,
-        "\\'{" + " " * N,
-        "\\begin" + " " * N,
-        "\\a[{]" * (N // 10) + "}]" * (N // 10),
-        "$a\n\n" * (N // 4),
-        "\\footnote{" * (N // 10),
+        *("\\def\\a" + " " * N + "x", "\\newcommand" + " " * N + "x", "\\newcommand\\a" + " " * N),
+        *("\\let\\a" + "\n" * N, "\\'{" + " " * N, "\\begin" + " " * N),
+        *("\\a[{]" * (N // 10) + "}]" * (N // 10), "$a\n\n" * (N // 4), "\\footnote{" * (N // 10)),
     ],
     ".md": ["# Chapter i " + ". " * (N // 2) + "i", "<!--" * (N // 4), "[^" * (N // 20), "> " * (N // 2)],
 }

@@ -51,14 +51,8 @@ def test_no_numbers(text: str) -> None:
 @pytest.mark.parametrize(
     ("before", "number", "expected"),
     [
-        ((1,), (2,), True),
-        ((1,), (1, 1), True),
-        ((1, 3), (2,), True),
-        ((1, 5), (2, 1), True),
-        ((2, 1, 4), (2, 2), True),
-        ((1,), (4,), False),
-        ((2,), (1,), False),
-        ((1,), (2, 2), False),
+        *(((1,), (2,), True), ((1,), (1, 1), True), ((1, 3), (2,), True), ((1, 5), (2, 1), True)),
+        *(((2, 1, 4), (2, 2), True), ((1,), (4,), False), ((2,), (1,), False), ((1,), (2, 2), False)),
     ],
 )
 def test_follows(before: tuple[int, ...], number: tuple[int, ...], expected: bool) -> None:

@@ -119,10 +119,7 @@ def test_parts_of_a_paper() -> None:
     )
     kinds = [section.kind for section in document.sections]
     assert kinds == [
-        SectionKind.FRONT,
-        SectionKind.ABSTRACT,
-        SectionKind.BODY,
-        SectionKind.REFERENCES,
+        *(SectionKind.FRONT, SectionKind.ABSTRACT, SectionKind.BODY, SectionKind.REFERENCES),
         SectionKind.APPENDIX,
     ]
 
@@ -188,12 +185,8 @@ def test_a_page_that_grows_while_it_is_repaired_is_given_up(monkeypatch: pytest.
 @pytest.mark.parametrize(
     "body",
     [
-        "<div>" * 10_000 + "deep",
-        "<table><tr><td>" * 2000 + "deep",
-        "<ul><li>" * 5000 + "deep",
-        "<!--" * 20_000 + "--><p>deep",
-        "<p>deep" + "<" * 100_000,
-        "<p>deep<a " + "x=1 " * 50_000,
+        *("<div>" * 10_000 + "deep", "<table><tr><td>" * 2000 + "deep", "<ul><li>" * 5000 + "deep"),
+        *("<!--" * 20_000 + "--><p>deep", "<p>deep" + "<" * 100_000, "<p>deep<a " + "x=1 " * 50_000),
     ],
 )
 def test_odd_pages(body: str) -> None:
@@ -328,13 +321,8 @@ def test_structure_that_the_text_does_not_show() -> None:
         "<table><tr><td>a<td><td>5<tr><td>a<td>5<td><tr><td colspan=2>a<td rowspan=3>5<tr><td>a<td>b<td>c</table>"
     )
     assert structure(document) == [
-        ("level 1", "A"),
-        ("level 3", "B"),
-        ("level 2 of a list", "- two"),
-        ("quotation", "Said."),
-        ("columns 1, 3", "a | | 5"),
-        ("columns 1, 2", "a | 5 |"),
-        ("columns 1-2, 3 (3 rows)", "a | 5"),
+        *(("level 1", "A"), ("level 3", "B"), ("level 2 of a list", "- two"), ("quotation", "Said.")),
+        *(("columns 1, 3", "a | | 5"), ("columns 1, 2", "a | 5 |"), ("columns 1-2, 3 (3 rows)", "a | 5")),
     ]
 
 

@@ -186,11 +186,8 @@ def test_parts_that_are_not_read() -> None:
         "<script>\nx()\n\ny()\n</script>\n"
     )
     assert unread(document) == [
-        (PartKind.PICTURES, "a net"),
-        (PartKind.PICTURES, "m"),
-        (PartKind.EMBEDDED, "x.html"),
-        (PartKind.DRAWINGS, "svg"),
-        (PartKind.SCRIPTS, "script"),
+        *((PartKind.PICTURES, "a net"), (PartKind.PICTURES, "m"), (PartKind.EMBEDDED, "x.html")),
+        *((PartKind.DRAWINGS, "svg"), (PartKind.SCRIPTS, "script")),
     ]
 
 
@@ -200,15 +197,9 @@ def test_structure_that_the_text_does_not_show() -> None:
         "Bells[^1] ring.\n\n[^1]: Of bronze.\n"
     )
     assert structure(document) == [
-        ("level 1", "A"),
-        ("level 3", "B"),
-        ("level 2 of a list", "1. two"),
-        ("quotation", "said"),
-        ("level 2 of a quotation", "they"),
-        ("sh", "ls"),
-        ("columns 1, 3", "x | | 5"),
-        ("columns 1, 2", "x | 5 |"),
-        ("after Bells", "Of bronze."),
+        *(("level 1", "A"), ("level 3", "B"), ("level 2 of a list", "1. two"), ("quotation", "said")),
+        *(("level 2 of a quotation", "they"), ("sh", "ls"), ("columns 1, 3", "x | | 5")),
+        *(("columns 1, 2", "x | 5 |"), ("after Bells", "Of bronze.")),
     ]
 
 

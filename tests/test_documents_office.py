@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from odt_files import MIMETYPE, h, write_odt
+from read_documents import headings
 from word_files import STRICT, p, root, row, write_word
 
 from colde_cli.documents.document import Document, SectionKind
@@ -69,10 +70,6 @@ def path(tmp_path: Path) -> Path:
 
 def bodies(document: Document) -> list[str]:
     return [document.text[section.body_start : section.span.end].strip() for section in document.sections]
-
-
-def headings(document: Document) -> list[tuple[int, str]]:
-    return [(section.level, section.heading) for section in document.sections]
 
 
 def text_or_sentence(path: Path) -> str:

@@ -305,9 +305,8 @@ def test_an_attachment_of_any_size_costs_no_page(path: Path) -> None:
     packer = zlib.compressobj(9)
     data = b"".join(packer.compress(bytes(1 << 24)) for _ in range(128)) + packer.flush()
     made = page().attach("a.bin", b"x")
-    (held,) = (
-        item for item in made._writer._objects if getattr(item, "get", {}.get)("/Type") == "/EmbeddedFile"
-    )
+    objects = [item for item in made._writer._objects if isinstance(item, pypdf.generic.DictionaryObject)]
+    (held,) = (item for item in objects if item.get("/Type") == "/EmbeddedFile")
     stream = pypdf.generic.EncodedStreamObject()
     stream.update(held)
     stream.update(entries(Filter="/FlateDecode"))

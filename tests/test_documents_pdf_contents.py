@@ -47,10 +47,7 @@ def test_printed_numbers_may_be_others_than_those_of_the_file(tmp_path: Path) ->
 def test_an_entry_of_two_lines_is_one_text(tmp_path: Path) -> None:
     titles = ["Ropes and Nets", "Corks", "Bells of the Harbour and of the Islands", "The Price of Tar"]
     rows = [
-        "Ropes and Nets 2",
-        "Corks 3",
-        "Bells of the Harbour",
-        "and of the Islands 4",
+        *("Ropes and Nets 2", "Corks 3", "Bells of the Harbour", "and of the Islands 4"),
         "The Price of Tar 5",
     ]
     assert entries(book(tmp_path, rows, titles)) == titles

@@ -66,7 +66,7 @@ def program(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 
 def ask(
-    program: str, task: str, data: bytes = b"", wall: float = 60, **limits: float
+    program: str, task: str, data: bytes = b"", *, wall: float = 60, **limits: float
 ) -> list[dict[str, Any]]:
     request = {"task": task, "memory": 1 << 31, "seconds": 60, **limits}
     with sandboxed(program, io.BytesIO(data), request, wall) as messages:
@@ -106,12 +106,8 @@ def test_nothing_of_one_file_reaches_the_next(program: str) -> None:
 @pytest.mark.parametrize(
     ("task", "limits"),
     [
-        ("crash", {}),
-        ("cut", {}),
-        ("step", {}),
-        ("sleep", {"wall": 0.5}),
-        ("memory", {"memory": 1 << 29}),
-        ("spin", {"seconds": 1}),
+        *(("crash", {}), ("cut", {}), ("step", {}), ("sleep", {"wall": 0.5})),
+        *(("memory", {"memory": 1 << 29}), ("spin", {"seconds": 1})),
     ],
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of memory and time are those of POSIX")
@@ -119,10 +115,10 @@ def test_a_reader_that_fails_or_passes_a_limit_answers_no_more_and_the_next_file
     program: str, task: str, limits: dict[str, float]
 ) -> None:
     assert [message["kind"] for message in ask(program, "read")] == ["begin", "end"]
-    kinds = [message["kind"] for message in ask(program, task, **limits)]
+    kinds = [message["kind"] for message in ask(program, task, b"", **limits)]
     while not kinds and 0 < limits.get("wall", 0) < 100:  # a busy machine did not get as far as to begin
         limits = {"wall": 4 * limits["wall"]}
-        kinds = [message["kind"] for message in ask(program, task, **limits)]
+        kinds = [message["kind"] for message in ask(program, task, b"", **limits)]
     assert kinds == ["begin"]
     assert [message["kind"] for message in ask(program, "read", b"abc")] == ["begin", "end"]
 

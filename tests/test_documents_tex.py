@@ -287,11 +287,8 @@ def test_the_preamble_and_the_end_are_accounted_for() -> None:
     )
     assert words("Body.", preamble) == "5 May\n\nHere\n\nBody."
     assert outside("Body.", preamble) == [
-        ("code", "\\affil[1]", ""),
-        ("headers", "DRAFT", "lhead"),
-        ("footers", "\\thepage", "cfoot"),
-        ("code", "\\mystery{five}", ""),
-        ("metadata", "On Bells", ""),
+        *(("code", "\\affil[1]", ""), ("headers", "DRAFT", "lhead"), ("footers", "\\thepage", "cfoot")),
+        *(("code", "\\mystery{five}", ""), ("metadata", "On Bells", "")),
     ]
     assert (parse("Body.").outside[-1].kind, parse("Body.").outside[-1].text) == (
         OutsideKind.HIDDEN,
@@ -305,12 +302,8 @@ def test_pictures_and_files_are_parts() -> None:
         r"\bibliography{c} \lstinputlisting{d} \begin{filecontents}{e}five\end{filecontents} words"
     )
     assert [(part.kind, part.about) for part in parse(body).parts] == [
-        (PartKind.PICTURES, "a"),
-        (PartKind.DRAWINGS, "tikzpicture"),
-        (PartKind.EMBEDDED, "b"),
-        (PartKind.DRAWINGS, "tikz"),
-        (PartKind.EMBEDDED, "c"),
-        (PartKind.EMBEDDED, "d"),
+        *((PartKind.PICTURES, "a"), (PartKind.DRAWINGS, "tikzpicture"), (PartKind.EMBEDDED, "b")),
+        *((PartKind.DRAWINGS, "tikz"), (PartKind.EMBEDDED, "c"), (PartKind.EMBEDDED, "d")),
         (PartKind.EMBEDDED, "e"),
     ]
     looser = body.replace("[width=1cm]", "[ width = 1cm ]").replace("\\draw", "% remark\n  \\draw")

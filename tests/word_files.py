@@ -13,18 +13,11 @@ _RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships
 _OFFICE = "http://schemas.openxmlformats.org/"
 _MICROSOFT = "http://schemas.microsoft.com/office/word/2010/"
 _PREFIXES = {
-    "m": _MATH,
-    "mc": _COMPATIBLE,
-    "r": _RELATION,
-    "a": f"{_OFFICE}drawingml/2006/main",
-    "wp": f"{_OFFICE}drawingml/2006/wordprocessingDrawing",
-    "pic": f"{_OFFICE}drawingml/2006/picture",
-    "c": f"{_OFFICE}drawingml/2006/chart",
-    "dgm": f"{_OFFICE}drawingml/2006/diagram",
-    "wps": f"{_MICROSOFT}wordprocessingShape",
-    "w14": f"{_MICROSOFT}wordml",
-    "v": "urn:schemas-microsoft-com:vml",
-    "o": "urn:schemas-microsoft-com:office:office",
+    **{"m": _MATH, "mc": _COMPATIBLE, "r": _RELATION, "a": f"{_OFFICE}drawingml/2006/main"},
+    **{"wp": f"{_OFFICE}drawingml/2006/wordprocessingDrawing", "pic": f"{_OFFICE}drawingml/2006/picture"},
+    **{"c": f"{_OFFICE}drawingml/2006/chart", "dgm": f"{_OFFICE}drawingml/2006/diagram"},
+    **{"wps": f"{_MICROSOFT}wordprocessingShape", "w14": f"{_MICROSOFT}wordml"},
+    **{"v": "urn:schemas-microsoft-com:vml", "o": "urn:schemas-microsoft-com:office:office"},
 }
 _NAMES = " ".join(f'xmlns:{prefix}="{address}"' for prefix, address in _PREFIXES.items())
 _STYLES = """

@@ -64,18 +64,9 @@ _WORDS = (
     " | / & low-cost U.S. ½ ² №"
 ).split(" ")
 _HEADINGS = [
-    *(
-        "1 Scope",
-        "1.1 Terms",
-        "1.1.1 Rope",
-        "2 Fees",
-        "Annex A",
-        "Article 4",
-        "References",
-        "Abstract",
-        "SCHEDULE",
-    ),
-    *("Scope", "§ 5 Haftung", "第1条 目的", "المادة 1", "Conclusion and outlook", "4", "Table 2", "None."),
+    *("1 Scope", "1.1 Terms", "1.1.1 Rope", "2 Fees", "Annex A", "Article 4", "References", "Abstract"),
+    *("SCHEDULE", "Scope", "§ 5 Haftung", "第1条 目的", "المادة 1", "Conclusion and outlook", "4", "Table 2"),
+    "None.",
 ]
 
 _MARKS = ("- ", "• ", "(a) ", "1. ", "(iv) ", "2) ", "")
