@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from colde_cli.documents.outside import KINDS, kinds_of
 from colde_cli.similarity.outside_changes import MOST_LISTED
 from colde_cli.similarity.pairs import extents
+from colde_cli.views import wording
 from colde_cli.views.blocks import (
     Alone,
     Block,
@@ -28,22 +29,6 @@ from colde_cli.views.blocks import (
 )
 from colde_cli.views.changes import TITLE, TYPESETTING, not_listed, outside_rows, plural_of, uncompared
 from colde_cli.views.sentences import one_text, told_outside, verdict_sentence
-from colde_cli.views.wording import (
-    VERDICTS,
-    apart_from,
-    closer_than,
-    ignored_line,
-    left_out,
-    model_line,
-    names_apart,
-    no_threshold,
-    percent,
-    plain,
-    plural,
-    reasons,
-    score_parts,
-    shared_words,
-)
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -84,48 +69,52 @@ def comparison_page(
         sides=list(_sides(a, b)),
         score=_score(comparison, verbose) if verbose or not one_text(comparison) else None,
         model=f"{model.name} · {model.precision} · {model.device}",
-        ignored=ignored_line(comparison),
+        ignored=wording.ignored_line(comparison),
         cautions=uncompared(comparison.outside, a, b),
-        colophon=" · ".join([model_line(comparison), *_parts(comparison, verbose)]),
+        colophon=" · ".join([wording.model_line(comparison), *_parts(comparison, verbose)]),
     )
 
 
 def _sides(a: Document, b: Document) -> Iterator[ComparedDocument]:
-    files = names_apart([a.path, b.path])
+    files = wording.names_apart([a.path, b.path])
     for letter, document, file in zip("AB", (a, b), files, strict=True):
         report, words = document.report, len(document.text.split())
         size = (report.pages, len(document.sections), words)
         yield ComparedDocument(
-            letter, document.title, document.path, file, left_out(document), report.warnings, *size
+            letter, document.title, document.path, file, wording.left_out(document), report.warnings, *size
         )
 
 
 def _score(comparison: Comparison, verbose: bool) -> Score:
     likely = []
     if comparison.probability is not None:
-        likely.append(f"probability of a relation {percent(comparison.probability)}")
+        likely.append(f"probability of a relation {wording.percent(comparison.probability)}")
     if comparison.field is not None:
-        likely.append(closer_than(comparison.percentile, comparison.field))
+        likely.append(wording.closer_than(comparison.percentile, comparison.field))
     return Score(
-        VERDICTS[comparison.related],
+        wording.VERDICTS[comparison.related],
         comparison.related,
         comparison.score,
         likely,
         comparison.threshold,
-        no_threshold(comparison),
-        reasons(comparison),
+        wording.no_threshold(comparison),
+        wording.reasons(comparison),
         "".join(_parts(comparison, verbose)),
     )
 
 
 def _parts(comparison: Comparison, verbose: bool) -> list[str]:
-    return [f"score from {score_parts(comparison.parts)}"] if verbose and len(comparison.parts) > 1 else []
+    return (
+        [f"score from {wording.score_parts(comparison.parts)}"]
+        if verbose and len(comparison.parts) > 1
+        else []
+    )
 
 
 def _blocks(comparison: Comparison, level: str, top: int, attention: bool) -> Iterator[Block]:
     changes, one = level in ("passage", "all"), one_text(comparison)
     if not comparison.same_content and comparison.alignment:
-        note = NoteBlock(shared_words(comparison, extents(comparison.passages)))
+        note = NoteBlock(wording.shared_words(comparison, extents(comparison.passages)))
         yield note if changes else Only("terminal", note)
     if changes:
         yield from _passages(comparison, top, whole=one or level == "passage")
@@ -220,7 +209,7 @@ class CheckedReceipt:
 def verification_page(verification: Verification, receipt: CheckedReceipt | None = None) -> Page:
     """What changed besides what is allowed, with the answer of a receipt that was checked."""
     a, b = verification.a, verification.b
-    rules = [f"{rule.text} ({plural(rule.changes, 'change')})" for rule in verification.allowed]
+    rules = [f"{rule.text} ({wording.plural(rule.changes, 'change')})" for rule in verification.allowed]
     blocks: list[Block] = []
     for title, pairs in (("Changes", verification.passages), ("Headings", verification.headings)):
         blocks += [Title(title, len(pairs), len(pairs), counted=True)] if pairs else []
@@ -236,8 +225,8 @@ def verification_page(verification: Verification, receipt: CheckedReceipt | None
         "bold green" if verification.verified else "bold red",
         preface=[(str(receipt), "bold red" if receipt.faults else "bold green")] if receipt else (),
         facts=[
-            " → ".join(names_apart([a.path, b.path])),
-            *([f"Allowed: {' · '.join(map(plain, rules))}"] if rules else []),
+            " → ".join(wording.names_apart([a.path, b.path])),
+            *([f"Allowed: {' · '.join(map(wording.plain, rules))}"] if rules else []),
         ],
     )
 
@@ -246,12 +235,12 @@ def verification_sentence(verification: Verification) -> str:
     """The answer in a sentence."""
     but = " but what is allowed" if any(rule.changes for rule in verification.allowed) else ""
     if verification.verified:
-        return f"Verified: nothing changed{but}{apart_from(verification.ignore)}."
+        return f"Verified: nothing changed{but}{wording.apart_from(verification.ignore)}."
     count = len(verification.passages) + len(verification.headings) + len(verification.typesetting)
     count += verification.outside.changes
     if not count:
         return "Not verified: nothing that was compared changed, but not all could be compared."
-    return f"Not verified: {plural(count, 'change')} {'is' if count == 1 else 'are'} not allowed."
+    return f"Not verified: {wording.plural(count, 'change')} {'is' if count == 1 else 'are'} not allowed."
 
 
 def _compared(verification: Verification) -> str:

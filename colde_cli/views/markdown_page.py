@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.typesetting import TypesettingPlace
+from colde_cli.views import wording
 from colde_cli.views.blocks import (
     Alone,
     ChangeBlock,
@@ -27,24 +28,6 @@ from colde_cli.views.blocks import (
 )
 from colde_cli.views.changes import OutsideRow, place_pieces, side_pieces
 from colde_cli.views.escaping import markdown
-from colde_cli.views.wording import (
-    MAX_FLAGS,
-    STATE_WORDS,
-    apart_from,
-    excerpt,
-    first_capital,
-    first_of,
-    flag_words,
-    heading,
-    page_range,
-    pair_state,
-    place,
-    places,
-    plural,
-    same_chunks,
-    section_state,
-    shorten,
-)
 
 if TYPE_CHECKING:
     from colde_cli.corpus.rank_corpus import MatchedSection
@@ -73,7 +56,7 @@ def page_markdown(page: Page) -> str:
 def _head(page: Page) -> Iterator[str]:
     yield from (f"**{markdown(sentence)}**" for sentence, _ in page.preface)
     if page.about[0]:
-        yield f"Documents most similar to **{markdown(shorten(page.about[0], _TITLE))}**"
+        yield f"Documents most similar to **{markdown(wording.shorten(page.about[0], _TITLE))}**"
         yield from (page.answer,) if page.answer else ()
     else:
         yield f"**{markdown(page.answer)}**"
@@ -95,7 +78,7 @@ def _sides(page: Page) -> Iterator[str]:
     rows = [
         (
             f"**{side.letter}**",
-            markdown(shorten(side.title, _TITLE)),
+            markdown(wording.shorten(side.title, _TITLE)),
             markdown(side.file),
             f"{side.pages:,}" if side.pages else "",
             f"{side.sections:,}",
@@ -118,7 +101,7 @@ def _foot(page: Page) -> Iterator[str]:
     ):
         if files:
             rows = [(markdown(path), "<br>".join(map(markdown, said))) for path, said in files]
-            yield folded(f"{plural(len(files), name)} {title}", table(("File", head), rows))
+            yield folded(f"{wording.plural(len(files), name)} {title}", table(("File", head), rows))
     yield from map(markdown, page.remarks)
     if page.colophon:
         yield f"<sub>colde · {markdown(page.colophon)}</sub>"
@@ -174,7 +157,7 @@ def _of_comparison(block: Block) -> Iterator[str]:
             yield f"> {_tagged(place_pieces(block))}"
         case SectionsBlock(comparison):
             if rows := [
-                _section(comparison, one) for one in comparison.section_changes if section_state(one)
+                _section(comparison, one) for one in comparison.section_changes if wording.section_state(one)
             ]:
                 yield "### Section changes"
                 yield table(("", "A", "B"), rows)
@@ -197,7 +180,7 @@ def _of_comparison(block: Block) -> Iterator[str]:
 
 _CELLS: Mapping[str, Callable[[ListedDocument], str]] = {
     "": lambda entry: str(entry.rank),
-    "Document": lambda entry: markdown(shorten(entry.title, _TITLE) if entry.rank else entry.title),
+    "Document": lambda entry: markdown(wording.shorten(entry.title, _TITLE) if entry.rank else entry.title),
     "File": lambda entry: markdown(entry.path),
     "Of": lambda entry: markdown(entry.other),
     "Place": lambda entry: markdown(entry.change[1]),
@@ -220,7 +203,7 @@ def _listing(listing: Listing) -> Iterator[str]:
     rows = [[cell(entry) for cell in cells] for entry in listing.entries]
     right = [place for place, name in enumerate(listing.columns) if name in _RIGHT or name not in _CELLS]
     if listing.kind == "alone":
-        yield folded(f"{plural(len(rows), 'document')} alone", table(listing.columns, rows))
+        yield folded(f"{wording.plural(len(rows), 'document')} alone", table(listing.columns, rows))
     elif rows:
         yield table(listing.columns, rows, right)
     for entry in listing.entries:
@@ -252,21 +235,21 @@ def _below(entry: ListedDocument) -> Iterator[str]:
 
 
 def _matched(place: MatchedSection) -> str:
-    return f"{page_range(place.pages)} {markdown(place.section) or '(front matter)'}".strip()
+    return f"{wording.page_range(place.pages)} {markdown(place.section) or '(front matter)'}".strip()
 
 
 # Two documents
 
 
 def _counts(counts: Counts) -> str:
-    head = [first_capital(STATE_WORDS[state]) for state in State]
+    head = [wording.first_capital(wording.STATE_WORDS[state]) for state in State]
     cells = [f"{counts.summary[state]:,}" for state in State]
     flagged = f"**{counts.flagged:,}**" if counts.flagged else "0"
     return table((*head, "Flagged"), [(*cells, flagged)], range(len(head) + 1))
 
 
 def _counted(shown: int, count: int, noun: str) -> str:
-    return plural(count, noun) if shown == count else f"{shown:,} of {plural(count, noun)}"
+    return wording.plural(count, noun) if shown == count else f"{shown:,} of {wording.plural(count, noun)}"
 
 
 def _change(change: ChangeBlock) -> str:
@@ -275,12 +258,18 @@ def _change(change: ChangeBlock) -> str:
     if not pair.a or not pair.b:
         pages, name, _ = _one_sided(change.a if pair.a else change.b, pair)
         clause = "**clause**" if pair.flags else ""
-        facts = [clause, STATE_WORDS[pair.state], pages, name]
+        facts = [clause, wording.STATE_WORDS[pair.state], pages, name]
     else:
-        facts = [f"**{kind}** {markdown(words)}" for kind, words in flag_words(pair.flags, MAX_FLAGS)]
-        facts += [pair_state(pair)]
+        facts = [
+            f"**{kind}** {markdown(words)}"
+            for kind, words in wording.flag_words(pair.flags, wording.MAX_FLAGS)
+        ]
+        facts += [wording.pair_state(pair)]
         facts += [f"**in {change.passages} passages**"] if change.passages > 1 else []
-        facts += [first_of(change.passages) + places(change.a, change.b, pair, _HEADING, ", ", markdown)]
+        facts += [
+            wording.first_of(change.passages)
+            + wording.places(change.a, change.b, pair, _HEADING, ", ", markdown)
+        ]
     return f"{' · '.join(filter(None, facts))}\n\n> {_redline(pair)}"
 
 
@@ -295,13 +284,13 @@ def _tagged(shown: Sequence[Piece]) -> str:
 
 
 def _one_sided(document: Document, pair: PassagePair) -> tuple[str, str, str]:
-    pages, name = place(document, pair.a or pair.b, _HEADING)
-    return pages, markdown(name), markdown(shorten(pair.a_text or pair.b_text, _EXCERPT))
+    pages, name = wording.place(document, pair.a or pair.b, _HEADING)
+    return pages, markdown(name), markdown(wording.shorten(pair.a_text or pair.b_text, _EXCERPT))
 
 
 def _outside(row: OutsideRow) -> str:
     """Kind and place of a difference; below, its redline or its text."""
-    state = "" if row.remark or row.state is State.EDITED else STATE_WORDS[row.state]
+    state = "" if row.remark or row.state is State.EDITED else wording.STATE_WORDS[row.state]
     line = " · ".join(filter(None, (f"**{row.kind}**", state, row.remark, markdown(row.place))))
     return line if row.pair is None or row.remark else f"{line}\n\n> {_redline(row.pair)}"
 
@@ -311,11 +300,11 @@ def _section(comparison: Comparison, change: SectionChange) -> tuple[str, str, s
         " + ".join(_name(encoding.document, index) for index in indices)
         for encoding, indices in ((comparison.a, change.a), (comparison.b, change.b))
     )
-    return section_state(change), a, b
+    return wording.section_state(change), a, b
 
 
 def _name(document: Document, index: int) -> str:
-    return markdown(shorten(heading(document.sections[index]), _HEADING))
+    return markdown(wording.shorten(wording.heading(document.sections[index]), _HEADING))
 
 
 def _scores(comparison: Comparison) -> str:
@@ -347,7 +336,7 @@ def _chunks(comparison: Comparison, top: int) -> Iterator[str]:
     same = len(matches) - len(changed)
     yield "### Chunks of A, each with the most similar chunk of B"
     if same:
-        yield f"{same_chunks(same, len(matches))}{apart_from(comparison.ignore)}."
+        yield f"{wording.same_chunks(same, len(matches))}{wording.apart_from(comparison.ignore)}."
     if changed:
         yield table(("Score", "A", "B"), (_match(comparison, match) for match in changed[:top]), (0,))
     sides = zip("AB", (comparison.a, comparison.b), comparison.without_counterpart(), strict=True)
@@ -366,5 +355,5 @@ def _match(comparison: Comparison, match: ChunkMatch) -> tuple[str, str, str]:
 def _chunk(encoding: Encoding, index: int) -> str:
     chunk = encoding.chunks[index]
     name = _name(encoding.document, chunk.section)
-    words = markdown(shorten(excerpt(encoding.document, chunk), _EXCERPT // 2))
-    return "<br>".join(filter(None, (f"{page_range(chunk.pages)} {name}".strip(), words)))
+    words = markdown(wording.shorten(wording.excerpt(encoding.document, chunk), _EXCERPT // 2))
+    return "<br>".join(filter(None, (f"{wording.page_range(chunk.pages)} {name}".strip(), words)))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from colde_cli.similarity.section_changes import SectionState
+from colde_cli.views import wording
 from colde_cli.views.blocks import (
     Block,
     ChangeBlock,
@@ -32,25 +33,6 @@ from colde_cli.views.sentences import (
     verdict,
     verdict_sentence,
     weightiest_change,
-)
-from colde_cli.views.wording import (
-    closer_than,
-    closest_parts,
-    field_name,
-    file_names,
-    first_capital,
-    heading,
-    ignored_names,
-    left_out,
-    model_line,
-    names_apart,
-    nothing_found,
-    percent,
-    plain,
-    plural,
-    score_parts,
-    share_of_pairs,
-    shorten,
 )
 
 if TYPE_CHECKING:
@@ -83,8 +65,9 @@ def _families(found: Families, links: Mapping[Pair, str] | None = None) -> Page:
     links = links or {}
     skipped = f", {len(found.skipped):,} skipped" if found.skipped else ""
     facts = (
-        f"{plural(found.searched, 'document')} compared{skipped} · versions share at least {found.min_share:.0%} "
-        f"of the words of each, a part has at least {found.min_contained:.0%} of its words in the whole"
+        f"{wording.plural(found.searched, 'document')} compared{skipped} · versions share at least "
+        f"{found.min_share:.0%} of the words of each, a part has at least {found.min_contained:.0%} of its "
+        "words in the whole"
     )
     groups = [
         Listing(
@@ -92,7 +75,7 @@ def _families(found: Families, links: Mapping[Pair, str] | None = None) -> Page:
             [_member(member, links) for member in group.members],
             ("File", "Words", "Relation", "Of"),
             number,
-            shorten(group.members[0].title, 90),
+            wording.shorten(group.members[0].title, 90),
         )
         for number, group in enumerate(found.groups, 1)
     ]
@@ -115,8 +98,9 @@ def _families(found: Families, links: Mapping[Pair, str] | None = None) -> Page:
 def _families_answer(found: Families) -> str:
     members = sum(len(group.members) for group in found.groups)
     parts = len({item.part.path for item in found.contained})
-    groups = f"{plural(len(found.groups), 'group')} of copies and versions, of {plural(members, 'document')}"
-    contained = f"{plural(parts, 'document')} {'stands' if parts == 1 else 'stand'} in a longer one"
+    of = f"of copies and versions, of {wording.plural(members, 'document')}"
+    groups = f"{wording.plural(len(found.groups), 'group')} {of}"
+    contained = f"{wording.plural(parts, 'document')} {'stands' if parts == 1 else 'stand'} in a longer one"
     told = [groups] * bool(found.groups) + [contained] * bool(parts)
     return f"{' · '.join(told)}." if told else "No document is a copy, a version or a part of another."
 
@@ -181,20 +165,20 @@ def _unread(found: Families | Clusters | Ranking) -> dict[str, Any]:
 def _clusters(found: Clusters, top: int | None = None) -> Page:
     """Clusters; the terminal shows `top` documents of each."""
     skipped = f", {len(found.skipped):,} skipped" if found.skipped else ""
-    within = "" if found.field is None else f" within {field_name(found.field)}"
+    within = "" if found.field is None else f" within {wording.field_name(found.field)}"
     facts = (
-        f"{plural(found.searched, 'document')} compared{skipped} · neighbours score at least "
-        f"{found.min_score:.2f}{within} · {model_line(found)}"
+        f"{wording.plural(found.searched, 'document')} compared{skipped} · neighbours score at least "
+        f"{found.min_score:.2f}{within} · {wording.model_line(found)}"
     )
     members = sum(len(cluster.members) for cluster in found.clusters)
-    alone = f" · {plural(len(found.alone), 'document')} alone" if found.alone else ""
+    alone = f" · {wording.plural(len(found.alone), 'document')} alone" if found.alone else ""
     clusters = [
         Listing(
             "cluster",
             list(map(_cluster_member, cluster.members)),
             ("Score", "Document", "File"),
             number,
-            ", ".join(map(plain, cluster.words)) or shorten(cluster.members[0].title, 60),
+            ", ".join(map(wording.plain, cluster.words)) or wording.shorten(cluster.members[0].title, 60),
             tags=cluster.words,
             about=f"Mean score of neighbours {cluster.cohesion:.2f}. Scores below are with the most central document, "
             "which stands first.",
@@ -205,7 +189,7 @@ def _clusters(found: Clusters, top: int | None = None) -> Page:
     others = Listing("alone", list(map(_cluster_member, found.alone)), ("Document", "File"), most=top)
     return Page(
         "Subjects",
-        f"{plural(len(found.clusters), 'cluster')} of {plural(members, 'document')}{alone}."
+        f"{wording.plural(len(found.clusters), 'cluster')} of {wording.plural(members, 'document')}{alone}."
         if found
         else "No two documents are close enough to make a cluster.",
         [*clusters, *([others] if found.alone else [])],
@@ -225,19 +209,19 @@ def _cluster_member(member: ClusterMember) -> ListedDocument:
 
 def _ranking(ranking: Ranking, *, verbose: bool = False) -> Page:
     """A ranking; `verbose` shows the parts of the scores in figures."""
-    searched = f"{plural(ranking.searched, 'document')} searched"
+    searched = f"{wording.plural(ranking.searched, 'document')} searched"
     unencoded = [f"{ranking.unencoded:,} not encoded"] if ranking.unencoded else []
     skipped = [f"{len(ranking.skipped):,} skipped"] if ranking.skipped else []
-    model, like = model_line(ranking), file_names(ranking.like)
+    model, like = wording.model_line(ranking), wording.file_names(ranking.like)
     likely = ["Closer than"] if ranking.field is not None else []
     if not likely or (ranking.results and ranking.results[0].probability is not None):
         likely.insert(0, "Probability")
     hits = [_hit(hit, ranking, verbose) for hit in ranking.results]
-    columns = ("", "Score", first_capital(", ".join(likely).lower()), "Document", "File")
-    field = f" of {field_name(ranking.field)}" if ranking.field else ""
+    columns = ("", "Score", wording.first_capital(", ".join(likely).lower()), "Document", "File")
+    field = f" of {wording.field_name(ranking.field)}" if ranking.field else ""
     return Page(
         f"{ranking.query_title}: similar documents",
-        "" if hits else nothing_found(ranking),
+        "" if hits else wording.nothing_found(ranking),
         [Listing("hits", hits, columns)] if hits else [],
         _NOTHING,
         about=(ranking.query_title, ranking.query_path),
@@ -250,17 +234,17 @@ def _ranking(ranking: Ranking, *, verbose: bool = False) -> Page:
 
 
 def _hit(hit: Hit, ranking: Ranking, verbose: bool) -> ListedDocument:
-    likely = [] if hit.probability is None else [("Probability", percent(hit.probability))]
-    likely += [] if hit.percentile is None else [("Closer than", share_of_pairs(hit.percentile))]
+    likely = [] if hit.probability is None else [("Probability", wording.percent(hit.probability))]
+    likely += [] if hit.percentile is None else [("Closer than", wording.share_of_pairs(hit.percentile))]
     return ListedDocument(
         hit.path,
         hit.title,
         rank=hit.rank,
         score=hit.score,
         facts=likely,
-        state="" if ranking.field is None else closer_than(hit.percentile, ranking.field),
-        closest=closest_parts(hit.parts, hit.score),
-        note=f"score from {score_parts(hit.parts)}" if verbose and len(hit.parts) > 1 else "",
+        state="" if ranking.field is None else wording.closer_than(hit.percentile, ranking.field),
+        closest=wording.closest_parts(hit.parts, hit.score),
+        note=f"score from {wording.score_parts(hit.parts)}" if verbose and len(hit.parts) > 1 else "",
         matches=hit.matches,
     )
 
@@ -279,7 +263,7 @@ def _history(history: History) -> Page:
         for section in changed
     ]
     sections: list[Block] = [HeadingBlock("Sections", quiet=True), TableBlock(("Section", *steps), rows)]
-    ignored = ignored_names(history.ignore)
+    ignored = wording.ignored_names(history.ignore)
     kept = len(history.sections) - len(changed)
     count = len(history.versions)
     terms = TermsBlock(
@@ -289,25 +273,26 @@ def _history(history: History) -> Page:
         "History of a document",
         f"The texts of all {count} versions are the same."
         if history.same
-        else f"{count} versions: {len(changed):,} of {plural(len(history.sections), 'section')} changed.",
+        else f"{count} versions: {len(changed):,} of {wording.plural(len(history.sections), 'section')} changed.",
         [HeadingBlock("Steps", quiet=True), terms, *(sections if rows else [])],
         facts=list(_version_lines(history)),
         cautions=(f"Ignored: {' · '.join(ignored)}",) if ignored else (),
-        remarks=(f"{plural(kept, 'section')} did not change in any step.",) if kept else (),
+        remarks=(f"{wording.plural(kept, 'section')} did not change in any step.",) if kept else (),
     )
 
 
 def _version_lines(history: History) -> Iterator[str]:
     """Number, title, file and size of each version, and what was left out of it."""
-    files = names_apart([document.path for document in history.versions])
+    files = wording.names_apart([document.path for document in history.versions])
     versions = zip(history.versions, history.words, files, strict=True)
     for number, (document, words, file) in enumerate(versions, 1):
         pages = document.report.pages
         facts = [file] if document.path else []
-        facts += [plural(pages, "page")] if pages else []
-        missing = left_out(document)
+        facts += [wording.plural(pages, "page")] if pages else []
+        missing = wording.left_out(document)
         aside = f"; left out: {missing}" if missing else ""
-        yield f"{number}: {shorten(document.title, 100)} ({', '.join([*facts, plural(words, 'word')])}){aside}"
+        facts += [wording.plural(words, "word")]
+        yield f"{number}: {wording.shorten(document.title, 100)} ({', '.join(facts)}){aside}"
 
 
 def _step_lines(step: ComparisonDigest) -> list[str]:
@@ -318,14 +303,14 @@ def _step_lines(step: ComparisonDigest) -> list[str]:
     counts = ", ".join(changed_passages(step.summary)) or "no passage differs"
     outside = difference(step.outside)
     beside = [f"{TITLE}, {outside}."] if outside else []
-    return [f"{first_capital(counts)}.", f"{words} ({where})" if where else words, *beside]
+    return [f"{wording.first_capital(counts)}.", f"{words} ({where})" if where else words, *beside]
 
 
 def _section_name(history: History, section: SectionHistory) -> str:
     """The heading of a section in the last version that has it."""
     versions = zip(history.versions, section.places, strict=True)
     last = [document.sections[index] for document, index in versions if index is not None][-1]
-    return shorten(heading(last), 60)
+    return wording.shorten(wording.heading(last), 60)
 
 
 def _step_words(step: SectionStep | None) -> str:
@@ -335,7 +320,7 @@ def _step_words(step: SectionStep | None) -> str:
     words = [] if step.state is SectionState.MATCHED else [step.state.value]
     words += ["moved"] if step.moved else []
     if step.state not in (SectionState.ADDED, SectionState.DROPPED):
-        words += [f"edited {plural(step.words, 'word')}"] if step.words else []
+        words += [f"edited {wording.plural(step.words, 'word')}"] if step.words else []
         words += ["text moved"] if not step.same and not step.words else []
     words += [f"{step.flagged} flagged"] if step.flagged else []
     return ", ".join(words) or "same"
@@ -368,7 +353,7 @@ def _folders(
     """
     pairs, links = pairs or {}, links or {}
     counts = [f"{count:,} {_FILE_STATES[state]}" for state, count in reversed(found.counts.items()) if count]
-    ignored = ignored_names(found.ignore)
+    ignored = wording.ignored_names(found.ignore)
     listed = [change for change in found.files if change.state.value != "same" or change.half_read]
     entries = [
         ListedDocument(
@@ -383,11 +368,11 @@ def _folders(
     ]
     return Page(
         "Two folders compared",
-        f"{plural(len(found.files), 'document')}: {', '.join(counts)}.",
+        f"{wording.plural(len(found.files), 'document')}: {', '.join(counts)}.",
         [Listing("files", entries, ("State", "File", "Weightiest change", "Place"))],
         facts=[
-            f"A: {plain(found.a)}",
-            f"B: {plain(found.b)}",
+            f"A: {wording.plain(found.a)}",
+            f"B: {wording.plain(found.b)}",
             *([f"Ignored: {', '.join(ignored)}"] if ignored else []),
         ],
         same=[change.a for change in found.files if change.state.value == "same" and not change.half_read],
@@ -397,19 +382,19 @@ def _folders(
 
 def _state_words(change: FileChange) -> str:
     """`edited, 23 changes`; `renamed`; `same, not read whole`."""
-    counted = [plural(change.changes, "change")] if change.changes else []
+    counted = [wording.plural(change.changes, "change")] if change.changes else []
     part = ["not read whole"] if change.half_read else []
     return ", ".join([_FILE_STATES[change.state], *counted, *part])
 
 
 def _paths(change: FileChange) -> str:
     """The path of a file; both, if it was renamed."""
-    return " → ".join(dict.fromkeys(plain(path) for path in (change.a, change.b) if path))
+    return " → ".join(dict.fromkeys(wording.plain(path) for path in (change.a, change.b) if path))
 
 
 def _weightiest(change: FileChange) -> tuple[str, str]:
     """The words of the weightiest change of a file, and its place; a reason or a remark where there is none."""
-    return (plain(change.reason), "") if change.reason else weightiest_change(change.digest)
+    return (wording.plain(change.reason), "") if change.reason else weightiest_change(change.digest)
 
 
 def pair_of_files(comparison: Comparison, digest: ComparisonDigest | None, top: int) -> PairOfFiles:
@@ -424,7 +409,7 @@ def pair_of_files(comparison: Comparison, digest: ComparisonDigest | None, top: 
             ChangeBlock(a, b, comparison.passages[change.pairs[0]], len(change.pairs))
             for change in changes[:top]
         ],
-        plural(more, "more change") if more > 0 else "",
+        wording.plural(more, "more change") if more > 0 else "",
     )
 
 

@@ -11,31 +11,12 @@ from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.outside_changes import NOTHING_OUTSIDE
 from colde_cli.similarity.pairs import State, extents
 from colde_cli.similarity.section_changes import SectionState
+from colde_cli.views import wording
 from colde_cli.views.changes import (
     TITLE,
     difference,
     same_sentence,
     uncompared,
-)
-from colde_cli.views.wording import (
-    STATE_WORDS,
-    excerpt,
-    first_capital,
-    first_of,
-    flag_words,
-    heading,
-    ignored_line,
-    left_out,
-    names_apart,
-    page_range,
-    percent,
-    place,
-    places,
-    plural,
-    replaced,
-    section_state,
-    shared_words,
-    shorten,
 )
 
 if TYPE_CHECKING:
@@ -77,11 +58,11 @@ def _has_partner(comparison: Comparison, change: WeightedChange) -> bool:
 
 def closest_sections(comparison: Comparison, limit: int) -> list[str]:
     """Where two texts are closest: `0.68: A 3 Measuring equipment – B 2 Instruments`, the best first."""
-    a, b = comparison.a.document.sections, comparison.b.document.sections
-    return [
-        f"{score:.2f}: A {shorten(heading(a[i]), _HEADING)} – B {shorten(heading(b[j]), _HEADING)}"
-        for score, i, j in comparison.closest_sections(limit)
-    ]
+    a, b = (
+        [wording.shorten(wording.heading(section), _HEADING) for section in encoding.document.sections]
+        for encoding in (comparison.a, comparison.b)
+    )
+    return [f"{score:.2f}: A {a[i]} – B {b[j]}" for score, i, j in comparison.closest_sections(limit)]
 
 
 def closest_chunks(comparison: Comparison, limit: int) -> list[str]:
@@ -94,9 +75,9 @@ def closest_chunks(comparison: Comparison, limit: int) -> list[str]:
 
 def _chunk_words(encoding: Encoding, index: int) -> str:
     chunk = encoding.chunks[index]
-    name = shorten(heading(encoding.document.sections[chunk.section]), _HEADING)
-    where = " · ".join(part for part in (page_range(chunk.pages), name) if part)
-    return f"{where}: {shorten(excerpt(encoding.document, chunk), _CHUNK)}"
+    name = wording.shorten(wording.heading(encoding.document.sections[chunk.section]), _HEADING)
+    where = " · ".join(part for part in (wording.page_range(chunk.pages), name) if part)
+    return f"{where}: {wording.shorten(wording.excerpt(encoding.document, chunk), _CHUNK)}"
 
 
 def verdict(comparison: Comparison) -> str:
@@ -104,10 +85,10 @@ def verdict(comparison: Comparison) -> str:
     sentences = [verdict_sentence(comparison)]
     if not one_text(comparison):
         likely = comparison.probability
-        probability = "" if likely is None else f", probability {percent(likely)}"
+        probability = "" if likely is None else f", probability {wording.percent(likely)}"
         sentences.append(f"Score {comparison.score:.2f}{probability}.")
     if not comparison.same_content:
-        sentences.append(shared_words(comparison, extents(comparison.passages)))
+        sentences.append(wording.shared_words(comparison, extents(comparison.passages)))
     return " ".join(sentences)
 
 
@@ -115,28 +96,29 @@ def both_documents(comparison: Comparison, width: int = 300) -> list[str]:
     """Title, file and size of A and of B, a line each; titles are shortened to keep the `width`."""
     lines = []
     documents = (comparison.a.document, comparison.b.document)
-    files = names_apart([document.path for document in documents])
+    files = wording.names_apart([document.path for document in documents])
     for side, document, file in zip("AB", documents, files, strict=True):
         pages, sections = document.report.pages, len(document.sections)
-        facts = [shorten(file, _FILE)] if document.path else []
-        facts += [plural(pages, "page") if pages else plural(sections, "section")]
-        end = f" ({', '.join([*facts, plural(len(document.text.split()), 'word')])})"
-        lines.append(f"{side}: {shorten(document.title, width - 3 - len(end))}{end}")
+        facts = [wording.shorten(file, _FILE)] if document.path else []
+        facts += [wording.plural(pages, "page") if pages else wording.plural(sections, "section")]
+        end = f" ({', '.join([*facts, wording.plural(len(document.text.split()), 'word')])})"
+        lines.append(f"{side}: {wording.shorten(document.title, width - 3 - len(end))}{end}")
     return lines
 
 
 def counted_passages(counts: Mapping[str, int]) -> str:
     """The number of passages in each state: `Passages: 42 same, 23 edited, 1 moved, 5 only in A, 6 only in B`."""
-    return f"Passages: {', '.join(f'{count:,} {STATE_WORDS[state]}' for state, count in counts.items())}."
+    return f"Passages: {', '.join(f'{count:,} {wording.STATE_WORDS[state]}' for state, count in counts.items())}."
 
 
 def changed_sections(comparison: Comparison) -> list[str]:
     """The first sections that became something else: `4.3 Software dropped`."""
-    changes = [change for change in comparison.section_changes if section_state(change)][:_SECTIONS]
+    changes = [change for change in comparison.section_changes if wording.section_state(change)][:_SECTIONS]
     a, b = comparison.a.document.sections, comparison.b.document.sections
-    names = (heading(a[change.a[0]] if change.a else b[change.b[0]]) for change in changes)
+    names = (wording.heading(a[change.a[0]] if change.a else b[change.b[0]]) for change in changes)
     return [
-        f"{shorten(name, 70)} {section_state(change)}" for name, change in zip(names, changes, strict=True)
+        f"{wording.shorten(name, 70)} {wording.section_state(change)}"
+        for name, change in zip(names, changes, strict=True)
     ]
 
 
@@ -144,12 +126,12 @@ def reservations(comparison: Comparison) -> list[str]:
     """What was left out, ignored or not read well, in sentences."""
     sentences = []
     for side, document in (("A", comparison.a.document), ("B", comparison.b.document)):
-        if missing := left_out(document):
+        if missing := wording.left_out(document):
             sentences.append(f"Left out of {side}: {missing}.")
         warnings = document.report.warnings[:_WARNINGS]
-        sentences += [f"{side}: {shorten(sentence, _SENTENCE)}" for sentence in warnings]
+        sentences += [f"{side}: {wording.shorten(sentence, _SENTENCE)}" for sentence in warnings]
     sentences += uncompared(comparison.outside, comparison.a.document, comparison.b.document)
-    if ignored := ignored_line(comparison):
+    if ignored := wording.ignored_line(comparison):
         sentences.append(f"Ignored: {ignored}.")
     return sentences
 
@@ -160,7 +142,7 @@ def change_line(comparison: Comparison, change: WeightedChange) -> str:
     passages = len(change.pairs)
     where = change_place(comparison.a.document, comparison.b.document, pair, passages)
     throughout = f", in {passages} passages" if passages > 1 else ""
-    return f"{first_capital(changed_words(pair))}{throughout} ({where})"
+    return f"{wording.first_capital(changed_words(pair))}{throughout} ({where})"
 
 
 def weightiest_change(digest: ComparisonDigest | None) -> tuple[str, str]:
@@ -172,16 +154,16 @@ def weightiest_change(digest: ComparisonDigest | None) -> tuple[str, str]:
     if digest.top is None:
         return "Only headings or typesetting differ.", ""
     throughout = f", in {digest.throughout} passages" if digest.throughout > 1 else ""
-    words = f"{first_capital(changed_words(digest.top))}{throughout}"
+    words = f"{wording.first_capital(changed_words(digest.top))}{throughout}"
     return words, change_place(digest.a, digest.b, digest.top, digest.throughout)
 
 
 def change_place(a: Document, b: Document, pair: PassagePair, passages: int = 1) -> str:
     """Where a change is: pages and headings in A and in B, or in the one that has it."""
     if pair.a and pair.b:
-        return first_of(passages) + places(a, b, pair, _HEADING)
+        return wording.first_of(passages) + wording.places(a, b, pair, _HEADING)
     side, document = ("A", a) if pair.a else ("B", b)
-    where = [part for part in place(document, pair.a or pair.b, _HEADING) if part]
+    where = [part for part in wording.place(document, pair.a or pair.b, _HEADING) if part]
     return f"{side} {' · '.join(where)}"
 
 
@@ -190,16 +172,16 @@ def changed_words(pair: PassagePair) -> str:
     if not pair.a or not pair.b:
         kind = "clause " if pair.flags else ""
         state = "dropped" if pair.a else "added"
-        return f"{kind}{state}: {shorten(pair.a_text or pair.b_text, _WORDS)}"
+        return f"{kind}{state}: {wording.shorten(pair.a_text or pair.b_text, _WORDS)}"
     if pair.flags:
-        return "; ".join(f"{kind} {change}" for kind, change in flag_words(pair.flags, _MAX_FLAGS))
+        return "; ".join(f"{kind} {change}" for kind, change in wording.flag_words(pair.flags, _MAX_FLAGS))
     if not pair.edits:
-        return f"moved: {shorten(pair.b_text, _WORDS)}"
+        return f"moved: {wording.shorten(pair.b_text, _WORDS)}"
     edit = max(pair.edits, key=lambda edit: len(edit.a) + len(edit.b))
     more = len(pair.edits) - 1
-    others = f", and {plural(more, 'more edit')}" if more else ""
+    others = f", and {wording.plural(more, 'more edit')}" if more else ""
     old, new = pair.words_of(edit)
-    return f"{pair.state.value}: {replaced(old, new, _WORDS)}{others}"
+    return f"{pair.state.value}: {wording.replaced(old, new, _WORDS)}{others}"
 
 
 def one_text(comparison: Comparison) -> bool:
@@ -254,7 +236,7 @@ def changed_passages(summary: Mapping[State, int], noun: str = "passage") -> lis
     """The number of passages of each kind of change: `23 passages edited`, `1 moved`, `6 added`, `5 dropped`."""
     counts = [(word, summary[state]) for state, word in _STATES.items() if summary[state]]
     return [
-        f"{plural(count, noun) if not place else f'{count:,}'} {word}"
+        f"{wording.plural(count, noun) if not place else f'{count:,}'} {word}"
         for place, (word, count) in enumerate(counts)
     ]
 
@@ -270,4 +252,4 @@ def _touched(comparison: Comparison) -> str:
     often = sorted((kind for kind in FlagKind if counts[kind]), key=lambda kind: -counts[kind])
     names = [kind.touched for kind in often[:_MAX_TOUCHED]]
     listed = " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
-    return f"{plural(count, 'change')} {'touches' if count == 1 else 'touch'} {listed}"
+    return f"{wording.plural(count, 'change')} {'touches' if count == 1 else 'touch'} {listed}"

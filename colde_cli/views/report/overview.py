@@ -13,27 +13,10 @@ from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.pairs import Extent, PassagePair, State, extents
 from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.triage import weight
+from colde_cli.views import wording
 from colde_cli.views.changes import Piece, holds, pieces, uncompared
 from colde_cli.views.escaping import short
 from colde_cli.views.sentences import one_text, verdict_sentence
-from colde_cli.views.wording import (
-    STATE_WORDS,
-    apart_from,
-    closer_than,
-    document_facts,
-    excerpt,
-    flag_kinds,
-    heading,
-    ignored_line,
-    names_apart,
-    no_threshold,
-    page_range,
-    percent,
-    plural,
-    reasons,
-    section_state,
-    shared_words,
-)
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document, ReadReport
@@ -70,7 +53,7 @@ def summary(comparison: Comparison) -> dict[str, Any]:
         "one_text": one,
         "verdict": verdict_sentence(comparison),
         "tone": "yes" if one else _TONES[comparison.related],
-        "because": "" if one else f"{_because(comparison)} {reasons(comparison)}".strip(),
+        "because": "" if one else f"{_because(comparison)} {wording.reasons(comparison)}".strip(),
         "score": f"{comparison.score:.3f}",
         "gauge": (_on_gauge(comparison.score), None if threshold is None else _on_gauge(threshold)),
         "parts": [
@@ -79,18 +62,20 @@ def summary(comparison: Comparison) -> dict[str, Any]:
         "bars": [
             {"letter": letter, "parts": _bar(extent)} for letter, extent in zip("AB", both, strict=True)
         ],
-        "lead": verdict_sentence(comparison) if comparison.same_content else shared_words(comparison, both),
-        "counts": [(STATE_LETTERS[state], STATE_WORDS[state], counts[state]) for state in State],
+        "lead": verdict_sentence(comparison)
+        if comparison.same_content
+        else wording.shared_words(comparison, both),
+        "counts": [(STATE_LETTERS[state], wording.STATE_WORDS[state], counts[state]) for state in State],
         "kept_sections": _kept(comparison, sections),
         "sections": [
-            {"state": section_state(change), "a": _named(a, change.a), "b": _named(b, change.b)}
+            {"state": wording.section_state(change), "a": _named(a, change.a), "b": _named(b, change.b)}
             for change in sections
-            if section_state(change)
+            if wording.section_state(change)
         ],
         "model": f"{model.name} · {model.precision} · {model.device}",
-        "ignored": ignored_line(comparison),
+        "ignored": wording.ignored_line(comparison),
         "uncompared": uncompared(comparison.outside, a, b),
-        "apart": apart_from(comparison.ignore),
+        "apart": wording.apart_from(comparison.ignore),
         "closest": None if one else _closest(comparison),
         "partners": any(pair.a and pair.b for pair in comparison.passages),
     }
@@ -108,14 +93,14 @@ def _closest(comparison: Comparison) -> dict[str, list[tuple[str, dict[str, Any]
 
 
 def _near(encoding: Encoding, index: int) -> dict[str, Any]:
-    name = short(heading(encoding.document.sections[index]), 70)
+    name = short(wording.heading(encoding.document.sections[index]), 70)
     return {"index": index, "section": index, "name": name, "pages": "", "excerpt": ""}
 
 
 def _near_chunk(encoding: Encoding, index: int) -> dict[str, Any]:
     chunk = encoding.chunks[index]
-    words = short(excerpt(encoding.document, chunk), _CHUNK_EXCERPT)
-    pages = page_range(chunk.pages)
+    words = short(wording.excerpt(encoding.document, chunk), _CHUNK_EXCERPT)
+    pages = wording.page_range(chunk.pages)
     return {**_near(encoding, chunk.section), "index": index, "pages": pages, "excerpt": words}
 
 
@@ -126,14 +111,16 @@ def heads(comparison: Comparison) -> list[dict[str, Any]]:
         short(encoding.document.title, 160) or f"Document {side}"
         for side, encoding in zip("AB", encodings, strict=True)
     ]
-    files = [short(name, 160) for name in names_apart([encoding.document.path for encoding in encodings])]
+    files = [
+        short(name, 160) for name in wording.names_apart([encoding.document.path for encoding in encodings])
+    ]
     labels = files if titles[0] == titles[1] and all(files) and files[0] != files[1] else titles
     return [
         {
             "letter": letter,
             "title": title,
             "label": label,
-            "facts": " · ".join(document_facts(encoding, file)),
+            "facts": " · ".join(wording.document_facts(encoding, file)),
             "warnings": _warnings(encoding.document.report),
         }
         for letter, encoding, title, label, file in zip("AB", encodings, titles, labels, files, strict=True)
@@ -143,7 +130,7 @@ def heads(comparison: Comparison) -> list[dict[str, Any]]:
 def _warnings(report: ReadReport) -> list[str]:
     warnings = [short(sentence, 400) for sentence in report.warnings]
     if report.chosen_pages:
-        warnings.append(f"Left out on request: all pages but {page_range(report.chosen_pages)}.")
+        warnings.append(f"Left out on request: all pages but {wording.page_range(report.chosen_pages)}.")
     if report.skipped_sections:
         warnings.append(
             f"Left out on request: {', '.join(short(name, 60) for name in report.skipped_sections[:12])}."
@@ -156,14 +143,14 @@ def _on_gauge(score: float) -> float:
 
 
 def _because(comparison: Comparison) -> str:
-    facts = [f"Score {comparison.score:.2f}; {no_threshold(comparison)}"]
+    facts = [f"Score {comparison.score:.2f}; {wording.no_threshold(comparison)}"]
     if comparison.threshold is not None:
         side = "at or above" if comparison.related else "below"
         facts = [f"Score {comparison.score:.2f}, {side} the threshold of {comparison.threshold:.2f}"]
     if comparison.probability is not None and comparison.threshold is not None:
-        facts.append(f"probability {percent(comparison.probability)}")
+        facts.append(f"probability {wording.percent(comparison.probability)}")
     if comparison.field is not None:
-        facts.append(closer_than(comparison.percentile, comparison.field))
+        facts.append(wording.closer_than(comparison.percentile, comparison.field))
     return f"{'; '.join(facts)}."
 
 
@@ -173,25 +160,25 @@ def _bar(extent: Extent) -> list[tuple[str, str, float, float]]:
     for state in State:
         width = 100 * extent.by_state[state] / max(1, extent.words)
         if width:
-            parts.append((STATE_LETTERS[state], STATE_WORDS[state], round(width, 2), round(start, 2)))
+            parts.append((STATE_LETTERS[state], wording.STATE_WORDS[state], round(width, 2), round(start, 2)))
         start += width
     return parts
 
 
 def _kept(comparison: Comparison, changes: Sequence[SectionChange]) -> str:
-    kept = [change for change in changes if not section_state(change)]
-    same, apart = sum(change.same for change in kept), apart_from(comparison.ignore)
+    kept = [change for change in changes if not wording.section_state(change)]
+    same, apart = sum(change.same for change in kept), wording.apart_from(comparison.ignore)
     if not kept:
         return "No section kept its name and place."
     unchanged = "its name and place" if len(kept) == 1 else "their names and places"
-    words = f"{plural(len(kept), 'section')} kept {unchanged}"
+    words = f"{wording.plural(len(kept), 'section')} kept {unchanged}"
     if same == len(kept):
         return f"{words}, word for word{apart}."
     return f"{words}, {same or 'none'} of them word for word{apart}."
 
 
 def _named(document: Document, indices: Sequence[int]) -> list[tuple[int, str]]:
-    return [(index, short(heading(document.sections[index]), 70)) for index in indices]
+    return [(index, short(wording.heading(document.sections[index]), 70)) for index in indices]
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,12 +232,12 @@ def state_words(pair: PassagePair) -> str:
     """`edited`, `moved and edited`."""
     if pair.state is State.MOVED and pair.edits:
         return "moved and edited"
-    return STATE_WORDS[pair.state]
+    return wording.STATE_WORDS[pair.state]
 
 
 def pages(passages: Sequence[Passage]) -> str:
     """`p. 3`; "" without pages or passages."""
-    return page_range(whole_pages(passages))
+    return wording.page_range(whole_pages(passages))
 
 
 def _change(comparison: Comparison, number: int, pair: PassagePair) -> ListedChange:
@@ -261,7 +248,7 @@ def _change(comparison: Comparison, number: int, pair: PassagePair) -> ListedCha
         weight(pair),
         STATE_LETTERS[pair.state],
         state_words(pair),
-        flag_kinds(pair.flags),
+        wording.flag_kinds(pair.flags),
         [(flag.kind.value, short(flag.a, _EXCERPT), short(flag.b, _EXCERPT)) for flag in pair.flags],
         _section_name(a, pair.a) if pair.a else _section_name(b, pair.b),
         " → ".join(sides),
@@ -270,7 +257,7 @@ def _change(comparison: Comparison, number: int, pair: PassagePair) -> ListedCha
 
 
 def _section_name(document: Document, passages: Sequence[Passage]) -> str:
-    return short(heading(document.sections[passages[0].section]), 60)
+    return short(wording.heading(document.sections[passages[0].section]), 60)
 
 
 def change_excerpt(pair: PassagePair) -> tuple[Piece, ...]:
