@@ -18,7 +18,7 @@ from docx.oxml.ns import qn
 from colde_cli.documents.document import Span
 from colde_cli.similarity.redline import Operation, redline
 from colde_cli.similarity.tracked_changes import Anchor, Block, Flow, merge
-from colde_cli.views.word.markup import Element, Marker, child, drop_changes
+from colde_cli.views.word.markup import DELETED_NAMES, Element, Marker, build, child, drop_changes
 from colde_cli.views.word.paragraphs import Stretch, paragraphs
 from colde_cli.views.word.word_source import (
     BlockSource,
@@ -33,7 +33,6 @@ from colde_cli.views.word.word_source import (
 
 _END = "end"
 """The name of an element that marks the end of a new paragraph, until the content before it is moved there."""
-_DELETED_NAMES = {qn("w:t"): qn("w:delText"), qn("w:instrText"): qn("w:delInstrText")}
 _RunSpan = tuple[Element, int, int]
 _FIELD = (qn("w:fldChar"), qn("w:instrText"))
 Rows = Sequence[Sequence[str]]
@@ -151,16 +150,14 @@ class ParagraphEdits:
             mark = self._marker.around(stretch)
             group[0].addprevious(mark)
             mark.extend(group)
-            for name, deleted in _DELETED_NAMES.items():
-                for element in list(mark.iter(name)):
-                    element.tag = deleted
+            for element in list(mark.iter(*DELETED_NAMES)):
+                element.tag = DELETED_NAMES[element.tag]
 
     def _new_paragraphs(self) -> Iterator[Element]:
         for end in list(self.paragraph.iter(qn(f"w:{_END}"))):
             if end.getparent() is not self.paragraph:
                 raise NotKept("a paragraph was divided inside a link or a content control")
-            made = OxmlElement("w:p")
-            made.extend(copied_properties(self.paragraph))
+            made = build("w:p", *copied_properties(self.paragraph))
             content = list(self.paragraph)
             made.extend(child for child in content[: content.index(end)] if child.tag != qn("w:pPr"))
             self.paragraph.remove(end)
@@ -195,9 +192,7 @@ def _cut(found: Sequence[Letter], place: int) -> None:
             part.set(qn("xml:space"), "preserve")
         child.addnext(rest)
         child = rest
-    made = OxmlElement("w:r")
-    if (properties := run.find(qn("w:rPr"))) is not None:
-        made.append(deepcopy(properties))
+    made = build("w:r", *map(deepcopy, run.findall(qn("w:rPr"))))
     children = list(run)
     made.extend(children[children.index(child) :])
     run.addnext(made)
@@ -240,24 +235,12 @@ def _neighbours(runs: Sequence[Element]) -> Iterator[list[Element]]:
 
 def new_table(rows: Rows, marker: Marker, about: Stretch) -> Element:
     """Make a table of inserted rows with the texts of cells, in thin lines; `about` is the stretch that it is."""
-    table, columns = OxmlElement("w:tbl"), max(map(len, rows))
-    properties = child(table, "w:tblPr")
-    width = child(properties, "w:tblW")
-    width.set(qn("w:w"), "0")
-    width.set(qn("w:type"), "auto")
-    borders = child(properties, "w:tblBorders")
-    for side in _LINE:
-        line = child(borders, f"w:{side}")
-        for name, value in (("val", "single"), ("sz", "4"), ("space", "0"), ("color", "auto")):
-            line.set(qn(f"w:{name}"), value)
-    grid = child(table, "w:tblGrid")
-    for _ in range(columns):
-        grid.append(OxmlElement("w:gridCol"))
+    lines = (build(f"w:{side}", val="single", sz=4, space=0, color="auto") for side in _LINE)
+    width = build("w:tblW", w=0, type="auto")
+    grid = (build("w:gridCol") for _ in range(max(map(len, rows))))
+    table = build("w:tbl", build("w:tblPr", width, build("w:tblBorders", *lines)), build("w:tblGrid", *grid))
     for number, cells in enumerate(rows):
-        made = OxmlElement("w:tr")
-        made.extend(OxmlElement("w:tc") for _ in cells)
-        for cell in made:
-            cell.append(OxmlElement("w:p"))
+        made = build("w:tr", *(build("w:tc", build("w:p")) for _ in cells))
         _fill(made, cells, marker, about.remarks if number == 0 else ())
         table.append(made)
     return table
@@ -267,12 +250,6 @@ def delete_table(table: Element, marker: Marker, about: Stretch) -> None:
     """Delete all rows of a table."""
     for number, row in enumerate(list(children(table, "w:tr"))):
         _delete_row(row, marker, about.remarks if number == 0 else ())
-
-
-def replace_table(table: Element, rows: Rows, marker: Marker, stretches: Sequence[Stretch]) -> None:
-    """Delete a table and insert another after it."""
-    table.addnext(new_table(rows, marker, stretches[0]))
-    delete_table(table, marker, stretches[-1])
 
 
 def edit_table(source: BlockSource, rows: Rows, marker: Marker, stretches: Sequence[Stretch]) -> None:
@@ -319,20 +296,14 @@ def _new_row(rows: Sequence[Element], cells: int) -> Element:
     like = next((row for row in rows if len(list(children(row, "w:tc"))) == cells), None)
     if like is None:
         raise NotKept("a table has new rows with another number of cells")
-    made = OxmlElement("w:tr")
-    for name in ("w:tblPrEx", "w:trPr"):
-        made.extend(deepcopy(item) for item in like.findall(qn(name)))
+    names = ("w:tblPrEx", "w:trPr")
+    made = build("w:tr", *(deepcopy(item) for name in names for item in like.findall(qn(name))))
     for marks in made.findall(qn("w:trPr")):
         drop_changes(marks)
     for cell in children(like, "w:tc"):
-        copy = OxmlElement("w:tc")
-        copy.extend(deepcopy(item) for item in cell.findall(qn("w:tcPr")))
         first = next(cell.iter(qn("w:p")), None)
-        paragraph = OxmlElement("w:p")
-        if first is not None:
-            paragraph.extend(deepcopy(item) for item in first.findall(qn("w:pPr")))
-        copy.append(paragraph)
-        made.append(copy)
+        paragraph = build("w:p", *map(deepcopy, [] if first is None else first.findall(qn("w:pPr"))))
+        made.append(build("w:tc", *map(deepcopy, cell.findall(qn("w:tcPr"))), paragraph))
     for properties in made.iter(qn("w:pPr")):
         for marks in properties.findall(qn("w:rPr")):
             properties.remove(marks)

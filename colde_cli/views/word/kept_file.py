@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
-from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 
 from colde_cli.similarity.redline import Operation
@@ -17,9 +16,8 @@ from colde_cli.views.word.edits import (
     delete_table,
     edit_table,
     new_table,
-    replace_table,
 )
-from colde_cli.views.word.markup import Element, Marker, child
+from colde_cli.views.word.markup import Element, Marker, build, child, set_style
 from colde_cli.views.word.word_source import BlockSource, NotKept, WordSource, is_empty, runs_of
 
 if TYPE_CHECKING:
@@ -44,21 +42,6 @@ class WordFileStyles:
             for file in (a, b)
         ]
 
-    def of(self, paragraph: Element) -> str:
-        """Return the identifier of a paragraph's style; "" for the default."""
-        style = paragraph.find(f"{qn('w:pPr')}/{qn('w:pStyle')}")
-        return "" if style is None else style.get(qn("w:val"), "")
-
-    def set_style(self, paragraph: Element, style: str) -> None:
-        """Give a paragraph a style; "" removes it."""
-        properties = child(paragraph, "w:pPr", first=True)
-        for old in properties.findall(qn("w:pStyle")):
-            properties.remove(old)
-        if style:
-            made = OxmlElement("w:pStyle")
-            made.set(qn("w:val"), style)
-            properties.insert(0, made)
-
     def heading(self, level: int) -> str:
         """Return the identifier of the heading style of a level; it is added if the file lacks it."""
         name = f"heading {min(9, level)}"
@@ -66,18 +49,10 @@ class WordFileStyles:
             found = style.find(qn("w:name"))
             if found is not None and found.get(qn("w:val"), "").lower() == name:
                 return str(identifier)
-        made = OxmlElement("w:style")
         identifier = name.title().replace(" ", "")
-        made.set(qn("w:type"), "paragraph")
-        made.set(qn("w:styleId"), identifier)
-        title = OxmlElement("w:name")
-        title.set(qn("w:val"), name)
-        properties, letters = OxmlElement("w:pPr"), OxmlElement("w:rPr")
-        outline = OxmlElement("w:outlineLvl")
-        outline.set(qn("w:val"), str(min(9, level) - 1))
-        properties.append(outline)
-        letters.append(OxmlElement("w:b"))
-        made.extend([title, properties, letters])
+        properties = build("w:pPr", build("w:outlineLvl", val=min(9, level) - 1))
+        content = (build("w:name", val=name), properties, build("w:rPr", build("w:b")))
+        made = build("w:style", *content, type="paragraph", styleId=identifier)
         self._file.styles.element.append(made)
         self._styles[0][identifier] = made
         return identifier
@@ -87,7 +62,7 @@ class WordFileStyles:
         if paragraph is None:
             return False
         properties = paragraph.find(qn("w:pPr"))
-        styles, identifier = self._styles[other], self.of(paragraph)
+        styles, identifier = self._styles[other], _style_of(paragraph)
         for _ in range(_MAX_LINEAGE):
             numbering = None if properties is None else properties.find(qn("w:numPr"))
             if numbering is not None:
@@ -99,13 +74,6 @@ class WordFileStyles:
             properties, based = style.find(qn("w:pPr")), style.find(qn("w:basedOn"))
             identifier = "" if based is None else based.get(qn("w:val"), "")
         return False
-
-    def remove_numbering(self, paragraph: Element) -> None:
-        """Take a paragraph out of its list."""
-        properties = paragraph.find(qn("w:pPr"))
-        if properties is not None:
-            for numbering in properties.findall(qn("w:numPr")):
-                properties.remove(numbering)
 
 
 def write_changes(
@@ -139,7 +107,7 @@ class _Keeper:
         # By level, and whether they are in a list: the paragraphs whose style a new one can take.
         self._usable: dict[tuple[int, bool], list[int]] = {}
         for index, (one, of) in enumerate(zip(text.a.blocks, self._a, strict=True)):
-            if of.element is not None and not of.is_table:
+            if of.is_paragraph:
                 key = (one.level, self._styles.is_numbered(of.element))
                 self._usable.setdefault(key, []).append(index)
 
@@ -149,13 +117,16 @@ class _Keeper:
         block = own.a or 0
         source = self._a[block]
         divided = [paragraph for paragraph in before if _has_text_of_a(paragraph)]
-        if source.element is not None and not source.is_table:
+        if source.is_paragraph:
             made = self._paragraph(divided, own, source.element)
         elif divided:
             raise NotKept("a table, a note, a text box or a formula was divided")
         else:
             made = []
-            self._unwritten(own, source)
+            if source.is_table:
+                self._table(own, source)
+            elif _changed(own):
+                raise NotKept("a note, a text box or a formula changed")
         parts = iter(made)
         for paragraph in before:
             new = next(parts) if _has_text_of_a(paragraph) else self._new(paragraph, block)
@@ -168,13 +139,6 @@ class _Keeper:
             if _has_text_of_a(paragraph):
                 raise NotKept("text of a table, a note, a text box or a formula was divided")
             self._place(self._new(paragraph, len(self._a) - 1), BlockSource(None))
-
-    def _unwritten(self, own: TrackedParagraph, source: BlockSource) -> None:
-        """Write the changes of a table; there may be none of a note, a text box or a formula."""
-        if source.is_table:
-            self._table(own, source)
-        elif _changed(own):
-            raise NotKept("a note, a text box or a formula changed")
 
     def _place(self, made: Element, source: BlockSource) -> None:
         if source.element is not None:
@@ -190,15 +154,15 @@ class _Keeper:
         source = self._b[paragraph.b or 0]
         if source.is_table:
             return new_table(source.rows, self._marker, paragraph.stretches[0])
-        made = OxmlElement("w:p")
         like = self._like(paragraph, block)
-        if like is not None:
-            made.extend(copied_properties(like))
-            if not self._styles.is_numbered(source.element, other=True):
-                self._styles.remove_numbering(made)
+        made = build("w:p", *(() if like is None else copied_properties(like)))
+        if not self._styles.is_numbered(source.element, other=True):
+            for properties in made.findall(qn("w:pPr")):
+                for numbering in properties.findall(qn("w:numPr")):
+                    properties.remove(numbering)
         level = self._text.b.blocks[paragraph.b or 0].level
         if level and like is None:
-            self._styles.set_style(made, self._styles.heading(level))
+            set_style(child(made, "w:pPr", first=True), self._styles.heading(level))
         properties = None if like is None else _usual_properties(like)
         for stretch in paragraph.stretches:
             made.extend(self._marker.marked(stretch, properties))
@@ -265,40 +229,33 @@ class _Keeper:
         new = self._text.b.blocks[b].level
         if self._text.a.blocks[a].level == new:
             return
-        like = next(
-            (
-                source.element
-                for block, source in zip(self._text.a.blocks, self._a, strict=True)
-                if block.level == new and source.element is not None and not source.is_table
-            ),
-            None,
-        )
+        blocks = zip(self._text.a.blocks, self._a, strict=True)
+        alike = (source for block, source in blocks if block.level == new and source.is_paragraph)
+        like = next(alike, None)
         properties = child(element, "w:pPr", first=True)
-        old = OxmlElement("w:pPr")
-        old.extend(deepcopy(item) for item in properties if item.tag not in _NOT_RECORDED)
-        for name in ("w:pStyle", "w:outlineLvl"):
-            for item in properties.findall(qn(name)):
-                properties.remove(item)
+        old = build("w:pPr", *(deepcopy(item) for item in properties if item.tag not in _NOT_RECORDED))
+        for item in properties.findall(qn("w:outlineLvl")):
+            properties.remove(item)
         style = self._styles.heading(new) if new else ""
-        if like is not None:
-            style = self._styles.of(like)
-        self._styles.set_style(element, style)
+        set_style(properties, style if like is None else _style_of(like.element))
         self._marker.changed_style(element, old)
 
     def _table(self, own: TrackedParagraph, source: BlockSource) -> None:
-        if not _changed(own):
+        table = source.element
+        if table is None or not _changed(own):
             return
         operations = {stretch.operation for stretch in own.stretches}
         if not self._in_word:
             raise NotKept("the other document has no tables to compare with")
         if own.end is Operation.DELETED and operations == {Operation.DELETED}:
-            delete_table(source.element, self._marker, own.stretches[0])
+            delete_table(table, self._marker, own.stretches[0])
         elif own.end is Operation.KEPT and own.b is not None and self._b[own.b].is_table:
             rows = self._b[own.b].rows
             if {len(cells) for cells in rows} <= {len(cells) for cells in source.rows}:
                 edit_table(source, rows, self._marker, own.stretches)
             else:
-                replace_table(source.element, rows, self._marker, own.stretches)
+                table.addnext(new_table(rows, self._marker, own.stretches[0]))
+                delete_table(table, self._marker, own.stretches[-1])
         else:
             raise NotKept("a table became text, or text a table")
 
@@ -310,6 +267,12 @@ def _has_text_of_a(paragraph: TrackedParagraph) -> bool:
 def _changed(paragraph: TrackedParagraph) -> bool:
     kept = all(stretch.operation is Operation.KEPT for stretch in paragraph.stretches)
     return not kept or paragraph.end is not Operation.KEPT
+
+
+def _style_of(paragraph: Element) -> str:
+    """The identifier of a paragraph's style; "" for the default."""
+    style = paragraph.find(f"{qn('w:pPr')}/{qn('w:pStyle')}")
+    return "" if style is None else style.get(qn("w:val"), "")
 
 
 def _usual_properties(paragraph: Element) -> Element | None:

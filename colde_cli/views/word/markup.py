@@ -25,6 +25,7 @@ Element = Any
 _APART = 5
 """Minutes between two dates; LibreOffice takes up to one for the same time."""
 CHANGE = {Operation.DELETED: "w:del", Operation.INSERTED: "w:ins"}
+DELETED_NAMES = {qn("w:t"): qn("w:delText"), qn("w:instrText"): qn("w:delInstrText")}
 # XML 1.0 has no place for these.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _PARTS = re.compile(r"[\t\n\r]|[^\t\n\r]+")
@@ -56,12 +57,8 @@ class Marker:
 
     def element(self, name: str) -> Element:
         """Make an element that carries number, author and date: `w:ins`, `w:del`, `w:pPrChange`."""
-        made = OxmlElement(name)
         self.number += 1
-        date = _written(self.date)
-        for attribute, value in (("w:id", str(self.number)), ("w:author", AUTHOR), ("w:date", date)):
-            made.set(qn(attribute), value)
-        return made
+        return build(name, id=self.number, author=AUTHOR, date=_written(self.date))
 
     def marked(self, stretch: Stretch, properties: Element | None = None) -> list[Element]:
         """Make the runs of a stretch with `w:rPr` properties, in `w:ins` or `w:del` if it changed."""
@@ -94,41 +91,36 @@ class Marker:
         change.append(old)
         child(paragraph, "w:pPr", first=True).append(change)
 
-    def comments(self, document: Document, notes: Sequence[Remark]) -> None:
-        """Add the remarks as comments, each on the elements that it is about."""
+    def finish(self, document: Document, notes: Sequence[Remark], beside: Sequence[str]) -> None:
+        """Add the remarks as comments, each on the elements that it is about, and part the dates of changes.
+
+        Sentences `beside` are about no words of the body: they are comments at its first paragraph.
+        """
         # The part's own way to add one searches all the others.
         part = document.part._comments_part.element
-        last = max((int(comment.get(qn("w:id"), "0")) for comment in part), default=-1)
-        for number, (remark, elements) in enumerate(sorted(self.places.items()), last + 1):
+        first = max((int(comment.get(qn("w:id"), "0")) for comment in part), default=-1) + 1
+        body = document.element.body
+        for number, (remark, elements) in enumerate(sorted(self.places.items()), first):
             part.append(self._comment(notes[remark].text, number))
-            elements[0].addprevious(_comment_mark("w:commentRangeStart", number))
-            end = _comment_mark("w:commentRangeEnd", number)
+            elements[0].addprevious(build("w:commentRangeStart", id=number))
+            end = build("w:commentRangeEnd", id=number)
             elements[-1].addnext(end)
             end.addnext(self._reference(elements[-1], number))
-
-    def comments_beside(self, document: Document, sentences: Sequence[str]) -> None:
-        """Add comments that are about no words of the body, at its first paragraph."""
-        paragraph = next(document.element.body.iter(qn("w:p")), None)
-        if paragraph is None or not sentences:
-            return
-        part = document.part._comments_part.element
-        first = max((int(comment.get(qn("w:id"), "0")) for comment in part), default=-1) + 1
-        for number, sentence in enumerate(sentences, first):
+        paragraph: Element = next(body.iter(qn("w:p")), None)
+        sentences = () if paragraph is None else beside
+        for number, sentence in enumerate(sentences, first + len(self.places)):
             part.append(self._comment(sentence, number))
-            paragraph.append(_comment_mark("w:commentRangeStart", number))
-            paragraph.append(_comment_mark("w:commentRangeEnd", number))
+            paragraph.append(build("w:commentRangeStart", id=number))
+            paragraph.append(build("w:commentRangeEnd", id=number))
             paragraph.append(self._reference(paragraph, number))
+        self._part_dates(body)
 
     def _comment(self, text: str, number: int) -> Element:
-        comment, paragraph = OxmlElement("w:comment"), OxmlElement("w:p")
-        values = {"id": str(number), "author": AUTHOR, "initials": "c", "date": _written(self.date)}
-        for name, value in values.items():
-            comment.set(qn(f"w:{name}"), value)
-        paragraph.extend(runs(text, Operation.KEPT))
-        comment.append(paragraph)
-        return comment
+        paragraph = build("w:p", *runs(text, Operation.KEPT))
+        date = _written(self.date)
+        return build("w:comment", paragraph, id=number, author=AUTHOR, initials="c", date=date)
 
-    def part_dates(self, body: Element) -> None:
+    def _part_dates(self, body: Element) -> None:
         """Give the changes on either side of the end of a paragraph that stays two different dates.
 
         LibreOffice joins a change at the end of a paragraph with one of the same date at the beginning of the next, and
@@ -144,8 +136,7 @@ class Marker:
 
     def _reference(self, changed: Element, number: int) -> Element:
         """Make the run that holds a comment; it comes and goes with a paragraph that comes or goes."""
-        run = OxmlElement("w:r")
-        run.append(_comment_mark("w:commentReference", number))
+        run = build("w:r", build("w:commentReference", id=number))
         paragraph = changed if changed.tag == qn("w:p") else next(changed.iterancestors(qn("w:p")))
         name = self._end_of(paragraph)
         if name is None:
@@ -161,6 +152,15 @@ class Marker:
         return next(found, None)
 
 
+def build(name: str, *content: Element, **values: object) -> Element:
+    """Make an element with content and attributes: `build("w:pStyle", val="Title")`."""
+    made = OxmlElement(name)
+    for attribute, value in values.items():
+        made.set(qn(f"w:{attribute}"), str(value))
+    made.extend(content)
+    return made
+
+
 def child(parent: Element, name: str, *, first: bool = False) -> Element:
     """Find a child by its name, or make it."""
     found = parent.find(qn(name))
@@ -168,6 +168,14 @@ def child(parent: Element, name: str, *, first: bool = False) -> Element:
         found = OxmlElement(name)
         parent.insert(0, found) if first else parent.append(found)
     return found
+
+
+def set_style(properties: Element, style: str) -> None:
+    """Give the `w:pPr` of a paragraph a style; "" removes it."""
+    for old in properties.findall(qn("w:pStyle")):
+        properties.remove(old)
+    if style:
+        properties.insert(0, build("w:pStyle", val=style))
 
 
 def drop_changes(properties: Element) -> None:
@@ -201,12 +209,6 @@ def _written(date: datetime) -> str:
     return date.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _comment_mark(name: str, number: int) -> Element:
-    made = OxmlElement(name)
-    made.set(qn("w:id"), str(number))
-    return made
-
-
 def resolve(root: Element, *, accept: bool) -> None:
     """Accept all changes under an element, or reject them, in place."""
     gone, stays = ([qn(name) for name in names[accept]] for names in (_GONE, _STAYS))
@@ -215,10 +217,14 @@ def resolve(root: Element, *, accept: bool) -> None:
     for element in list(root.iter(*gone)):
         _remove(element)
     for element in list(root.iter(*stays)):
-        _unwrap(element)
+        parent, place = element.getparent(), element.getparent().index(element)
+        content = list(element)
+        parent.remove(element)
+        parent[place:place] = content
     _resolve_properties(root, accept=accept)
-    for element in list(root.iter(qn("w:delText"), qn("w:delInstrText"))):
-        element.tag = qn("w:t") if element.tag == qn("w:delText") else qn("w:instrText")
+    kept_names = {deleted: kept for kept, deleted in DELETED_NAMES.items()}
+    for element in list(root.iter(*kept_names)):
+        element.tag = kept_names[element.tag]
     for element in list(root.iter(*_RANGES)):
         _remove(element)
     for paragraph in lost:
@@ -279,10 +285,3 @@ def _join_next(paragraph: Element) -> None:
 
 def _remove(element: Element) -> None:
     element.getparent().remove(element)
-
-
-def _unwrap(element: Element) -> None:
-    parent, place = element.getparent(), element.getparent().index(element)
-    children = list(element)
-    parent.remove(element)
-    parent[place:place] = children

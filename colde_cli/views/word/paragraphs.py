@@ -100,7 +100,7 @@ def _flagged(text: TrackedText, pair: PassagePair) -> Iterator[Remark]:
     """One remark for each edit with flags; flags that no edit shows are with the first edit."""
     by_edit: dict[int, list[str]] = {}
     for flag in pair.flags:
-        number = _edit_of(pair, flag)
+        number = next((place for place, edit in enumerate(pair.edits) if _holds(pair, edit, flag)), 0)
         by_edit.setdefault(number, []).append(flag_sentence(flag))
     for number, sentences in by_edit.items():
         shown = " ".join(dict.fromkeys(sentences))
@@ -109,14 +109,6 @@ def _flagged(text: TrackedText, pair: PassagePair) -> Iterator[Remark]:
             yield Remark(shown, None if pair.state is State.MOVED else a, b)
         else:
             yield Remark(shown, *text.edit(pair, pair.edits[number]))
-
-
-def _edit_of(pair: PassagePair, flag: Flag) -> int:
-    """Find the edit that holds the words of a flag; the first where none does."""
-    for number, edit in enumerate(pair.edits):
-        if _holds(pair, edit, flag):
-            return number
-    return 0
 
 
 def _holds(pair: PassagePair, edit: Edit, flag: Flag) -> bool:
@@ -140,47 +132,33 @@ def flag_sentence(flag: Flag) -> str:
 
 def paragraphs(text: TrackedText, notes: Sequence[Remark] = ()) -> tuple[TrackedParagraph, ...]:
     """Cut merged text after every end of a paragraph, and at the ends of the text that a remark is about."""
-    cutter = _Cutter(text, notes)
-    return tuple(cutter.paragraphs())
-
-
-class _Cutter:
-    def __init__(self, text: TrackedText, notes: Sequence[Remark]) -> None:
-        self._text = text
-        self._about = {
-            Operation.DELETED: _RemarkIndex((number, note.a) for number, note in enumerate(notes)),
-            Operation.INSERTED: _RemarkIndex((number, note.b) for number, note in enumerate(notes)),
-        }
-
-    def paragraphs(self) -> Iterator[TrackedParagraph]:
-        a, b = self._text.a, self._text.b
-        gathered: list[Stretch] = []
-        for step in self._text.steps:
-            for left, right, ends in _lines(a, b, step):
-                if not ends:
-                    gathered += self._pieces(step.operation, left, right)
-                    continue
-                yield TrackedParagraph(
-                    tuple(gathered),
-                    step.operation,
-                    a.block_at(left.start) if len(left) else None,
-                    b.block_at(right.start) if len(right) else None,
-                )
+    a, b = text.a, text.b
+    about_a = _RemarkIndex((number, note.a) for number, note in enumerate(notes))
+    about_b = _RemarkIndex((number, note.b) for number, note in enumerate(notes))
+    gathered: list[Stretch] = []
+    cut: list[TrackedParagraph] = []
+    for step in text.steps:
+        for left, right, ends in _lines(a, b, step):
+            if ends:
+                block_a = a.block_at(left.start) if len(left) else None
+                block_b = b.block_at(right.start) if len(right) else None
+                cut.append(TrackedParagraph(tuple(gathered), step.operation, block_a, block_b))
                 gathered = []
-
-    def _pieces(self, operation: Operation, a: Span, b: Span) -> Iterator[Stretch]:
-        if operation is Operation.KEPT:
-            yield Stretch(operation, a, b, self._text.b.text[b.start : b.end])
-            return
-        deleted = operation is Operation.DELETED
-        span, flow = (a, self._text.a) if deleted else (b, self._text.b)
-        index = self._about[operation]
-        bounds = [span.start, *index.cuts(span), span.end]
-        for start, end in pairwise(bounds):
-            piece = Span(start, end)
-            here = Span(b.start, b.start) if deleted else Span(a.start, a.start)
-            sides = (piece, here) if deleted else (here, piece)
-            yield Stretch(operation, *sides, flow.text[start:end], index.about(piece))
+            elif step.operation is Operation.KEPT:
+                gathered.append(Stretch(step.operation, left, right, b.text[right.start : right.end]))
+            elif step.operation is Operation.DELETED:
+                here = Span(right.start, right.start)
+                gathered += [
+                    Stretch(step.operation, piece, here, a.text[piece.start : piece.end], numbers)
+                    for piece, numbers in about_a.pieces(left)
+                ]
+            else:
+                here = Span(left.start, left.start)
+                gathered += [
+                    Stretch(step.operation, here, piece, b.text[piece.start : piece.end], numbers)
+                    for piece, numbers in about_b.pieces(right)
+                ]
+    return tuple(cut)
 
 
 def _lines(a: Flow, b: Flow, step: Step) -> Iterator[tuple[Span, Span, bool]]:
@@ -209,11 +187,14 @@ class _RemarkIndex:
         self._reach = list(accumulate((span.end for _, span in self._spans), max))
         self._cuts = sorted({end for _, span in self._spans for end in (span.start, span.end)})
 
-    def cuts(self, span: Span) -> list[int]:
+    def pieces(self, span: Span) -> Iterator[tuple[Span, tuple[int, ...]]]:
+        """Cut a stretch where the text of a remark begins or ends, and name the remarks about each piece."""
         first, last = bisect_right(self._cuts, span.start), bisect_left(self._cuts, span.end)
-        return self._cuts[first:last]
+        for start, end in pairwise([span.start, *self._cuts[first:last], span.end]):
+            piece = Span(start, end)
+            yield piece, self._about(piece)
 
-    def about(self, span: Span) -> tuple[int, ...]:
+    def _about(self, span: Span) -> tuple[int, ...]:
         first = bisect_right(self._reach, span.start)
         last = bisect_left(self._spans, span.end, key=lambda item: item[1].start)
         return tuple(number for number, other in self._spans[first:last] if other.end > span.start)

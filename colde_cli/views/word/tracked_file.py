@@ -24,7 +24,7 @@ from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, Operati
 from colde_cli.similarity.tracked_changes import Block, Flow, tracked_text
 from colde_cli.views.changes import TITLE, outside_rows, row_line
 from colde_cli.views.word.kept_file import write_changes
-from colde_cli.views.word.markup import AUTHOR, Element, Marker, child, resolve
+from colde_cli.views.word.markup import AUTHOR, Element, Marker, child, resolve, set_style
 from colde_cli.views.word.paragraphs import paragraphs, remarks
 from colde_cli.views.word.word_source import NotKept, WordSource, word_source
 from colde_cli.views.wording import file_name, plain, plural
@@ -97,10 +97,12 @@ def redline_docx(
     text = tracked_text(a, b, alignment, ignore)
     notes = remarks(a, b, alignment, text)
     file = new_file(text, paragraphs(text, notes), marker, (a.title, b.title))
-    marker.comments(file, notes)
-    marker.comments_beside(file, beside)
-    marker.part_dates(file.element.body)
-    _describe(file, b.title, date)
+    marker.finish(file, notes, beside)
+    properties = file.core_properties
+    properties.title = plain(b.title)[:255]
+    properties.author = properties.last_modified_by = AUTHOR
+    properties.comments = ""
+    properties.created = properties.modified = date.replace(microsecond=0, tzinfo=None)
     return WordRedline(_packed(file), warnings)
 
 
@@ -122,9 +124,7 @@ def _with_layout(
     notes = remarks(a, b, alignment, text)
     marker = Marker(date)
     write_changes(text, paragraphs(text, notes), sources, marker)
-    marker.comments(source.file, notes)
-    marker.comments_beside(source.file, beside)
-    marker.part_dates(source.file.element.body)
+    marker.finish(source.file, notes, beside)
     content = _packed(source.file)
     for accept, document in ((True, b), (False, a)):
         if read_resolved(content, accept=accept) != [block.text for block in Flow.of(document).blocks]:
@@ -163,14 +163,6 @@ def _date() -> datetime:
     return datetime.fromtimestamp(int(stated), UTC) if stated.isdecimal() else datetime.now(UTC)
 
 
-def _describe(file: WordFile, title: str, date: datetime) -> None:
-    properties = file.core_properties
-    properties.title = plain(title)[:255]
-    properties.author = properties.last_modified_by = AUTHOR
-    properties.comments = ""
-    properties.created = properties.modified = date.replace(microsecond=0, tzinfo=None)
-
-
 def _packed(file: WordFile) -> bytes:
     saved, packed = BytesIO(), BytesIO()
     file.save(saved)
@@ -186,7 +178,10 @@ def new_file(
     """Make a Word file of merged text; a first paragraph with the words of a title looks like one."""
     document = docx.Document()
     _prepare_styles(document)
-    _remove_old_styles(document)
+    # The template has a second copy of all styles for Word 2007; it would contradict the first.
+    for number, relation in list(document.part.rels.items()):
+        if relation.reltype.endswith("/stylesWithEffects"):
+            document.part.drop_rel(number)
     body = document.element.body
     last = body.find(qn("w:sectPr"))
     for paragraph in found:
@@ -218,13 +213,6 @@ def _prepare_styles(document: WordFile) -> None:
     _set_font(lines, "Courier New", 8.5)
 
 
-def _remove_old_styles(document: WordFile) -> None:
-    """Remove the second copy of all styles that the template has for Word 2007; it would contradict the first."""
-    for number, relation in list(document.part.rels.items()):
-        if relation.reltype.endswith("/stylesWithEffects"):
-            document.part.drop_rel(number)
-
-
 def _set_font(style: Element, name: str, size: float) -> None:
     style.font.name, style.font.size = name, Pt(size)
     fonts = style.element.rPr.rFonts
@@ -242,28 +230,17 @@ def _paragraph(
         None if index is None else _style(flow.blocks[index], title if index == 0 else "")
         for flow, index, title in zip((text.a, text.b), (paragraph.a, paragraph.b), titles, strict=True)
     )
-    _set_style(made, old if new is None else new)
+    if style := old if new is None else new:
+        set_style(child(made, "w:pPr"), style)
     for stretch in paragraph.stretches:
         made.extend(marker.marked(stretch))
     if paragraph.end is not Operation.KEPT:
         marker.end(made, paragraph.end)
     elif old != new:
         properties = OxmlElement("w:pPr")
-        _set_style_of(properties, old)
+        set_style(properties, old or "")
         marker.changed_style(made, properties)
     return made
-
-
-def _set_style(paragraph: Element, style: str | None) -> None:
-    if style:
-        _set_style_of(child(paragraph, "w:pPr", first=True), style)
-
-
-def _set_style_of(properties: Element, style: str | None) -> None:
-    if style:
-        made = OxmlElement("w:pStyle")
-        made.set(qn("w:val"), style)
-        properties.insert(0, made)
 
 
 def _style(block: Block, title: str) -> str:

@@ -39,10 +39,7 @@ _UNOPENED = (
 _RUN, _PARAGRAPH, _TABLE, _BOX = qn("w:r"), qn("w:p"), qn("w:tbl"), qn("w:txbxContent")
 _SCRIPTS = {"superscript": 1, "subscript": -1}
 _SIGNS = {
-    qn("w:tab"): " ",
-    qn("w:br"): " ",
-    qn("w:cr"): " ",
-    qn("w:ptab"): " ",
+    **{qn(f"w:{name}"): " " for name in ("tab", "br", "cr", "ptab")},
     qn("w:noBreakHyphen"): "-",
 }
 
@@ -67,6 +64,11 @@ class BlockSource:
     def is_table(self) -> bool:
         """Whether it is a table."""
         return self.element is not None and self.element.tag == _TABLE
+
+    @property
+    def is_paragraph(self) -> bool:
+        """Whether it is a paragraph that can be written in."""
+        return self.element is not None and not self.is_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,7 @@ class _Recorder(DocumentBuilder):
         if not text:
             return
         kept = self.source
-        if kept.element is not None and not kept.is_table and run_text(kept.element) != text:
+        if kept.is_paragraph and run_text(kept.element) != text:
             kept = BlockSource(None)  # a formula, or a paragraph of which some text is hidden
         self.items.append(_Item(text, kept))
 
@@ -180,7 +182,8 @@ def _items(content: bytes, body: Element) -> list[_Item]:
             reader.characters(element.tail or "" if event == "end" else "")
             continue
         if event == "start":
-            reader.start(package.short(element.tag), _attributes(package, element))
+            attributes = {package.short(name): value for name, value in element.attrib.items()}
+            reader.start(package.short(element.tag), attributes)
             reader.characters(element.text or "")
             continue
         name = package.short(element.tag)
@@ -192,10 +195,6 @@ def _items(content: bytes, body: Element) -> list[_Item]:
         reader.characters(element.tail or "")
     reader.finish()
     return recorder.items
-
-
-def _attributes(package: Package, element: Element) -> dict[str, str]:
-    return {package.short(name): value for name, value in element.attrib.items()}
 
 
 def children(parent: Element, name: str) -> Iterator[Element]:
