@@ -41,7 +41,7 @@ from colde_cli.views.wording import (
 )
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.rank_corpus import Hit, Match, MatchedSection, Ranking
+    from colde_cli.corpus.rank_corpus import Hit, MatchedSection, Ranking
     from colde_cli.documents.document import Document
     from colde_cli.documents.passages import Passage
     from colde_cli.similarity.comparison import Comparison
@@ -250,7 +250,9 @@ def document_answer(
     first, offset = _place(cursor)
     if page is not None and not cursor:
         first = _first_on(found, page, document)
-    summary = f"{shorten(document.title, 160)}: {plural(len(found), 'passage')}, {_extent(document)}."
+    pages = document.report.pages
+    extent = plural(pages, "page") if pages else plural(len(document.sections), "section")
+    summary = f"{shorten(document.title, 160)}: {plural(len(found), 'passage')}, {extent}."
 
     def passage(number: int) -> PassageText:
         here = found[number]
@@ -345,25 +347,16 @@ def _pair(
     )
 
 
-def _extent(document: Document) -> str:
-    pages = document.report.pages
-    return plural(pages, "page") if pages else plural(len(document.sections), "section")
-
-
 def _hit(hit: Hit, ranking: Ranking) -> HitText:
     closeness = "" if hit.probability is None else f"{percent(hit.probability)} related"
     if ranking.field is not None:
         closeness = closer_than(hit.percentile, ranking.field)
-    matches = [_match(match) for match in hit.matches]
-    return HitText(
-        hit.rank, plain(hit.path), shorten(hit.title, 160), round(hit.score, 4), closeness, matches
-    )
-
-
-def _match(match: Match) -> str:
-    return (
+    matches = [
         f"{match.score:.2f} {_matched(match.query)} ↔ {_matched(match.hit)}: {shorten(match.hit.text, 160)}"
-    )
+        for match in hit.matches
+    ]
+    title, score = shorten(hit.title, 160), round(hit.score, 4)
+    return HitText(hit.rank, plain(hit.path), title, score, closeness, matches)
 
 
 def _matched(place: MatchedSection) -> str:

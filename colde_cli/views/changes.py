@@ -240,7 +240,7 @@ def outside_rows(outside: OutsideComparison, most: int = MOST_LISTED) -> list[Ou
 
 def _text_row(change: OutsideChange[OutsideText]) -> OutsideRow:
     a, b = ("" if text is None else text.text for text in (change.a, change.b))
-    state = State.ONLY_A if change.b is None else State.ONLY_B if change.a is None else State.EDITED
+    state = outside_state(change)
     pair = PassagePair(state, (), (), None, change.edits, (), a, b)
     remark = ""
     if state is State.EDITED and not change.edits:
@@ -263,7 +263,7 @@ def _place(change: OutsideChange[OutsideText] | OutsideChange[UnreadPart]) -> st
 
 
 def _part_rows(changes: Sequence[OutsideChange[UnreadPart]]) -> Iterator[OutsideRow]:
-    for (kind, state), group in groupby(changes, key=lambda change: (change.kind, _state(change))):
+    for (kind, state), group in groupby(changes, key=lambda change: (change.kind, outside_state(change))):
         alike = list(group)
         places = [place for place in dict.fromkeys(map(_place, alike)) if place]
         more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
@@ -275,7 +275,8 @@ def _part_rows(changes: Sequence[OutsideChange[UnreadPart]]) -> Iterator[Outside
         )
 
 
-def _state(change: OutsideChange[UnreadPart]) -> State:
+def outside_state(change: OutsideChange[OutsideText] | OutsideChange[UnreadPart]) -> State:
+    """Whether only A, only B or both have a text or a part that differs."""
     return State.ONLY_A if change.b is None else State.ONLY_B if change.a is None else State.EDITED
 
 

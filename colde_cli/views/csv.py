@@ -12,7 +12,7 @@ from colde_cli.documents.passages import whole_pages
 from colde_cli.evaluation.result import Evaluation
 from colde_cli.similarity.pairs import State
 from colde_cli.similarity.triage import weight
-from colde_cli.views.changes import TITLE, marked, pieces
+from colde_cli.views.changes import TITLE, marked, outside_state, pieces
 from colde_cli.views.escaping import spreadsheet
 from colde_cli.views.sentences import weightiest_change
 from colde_cli.views.wording import flag_words, heading
@@ -20,7 +20,7 @@ from colde_cli.views.wording import flag_words, heading
 if TYPE_CHECKING:
     from colde_cli.corpus.duplicates import Families
     from colde_cli.corpus.folder_pairs import FileChange, FolderComparison
-    from colde_cli.corpus.rank_corpus import Hit, Match, Ranking
+    from colde_cli.corpus.rank_corpus import Hit, Ranking
     from colde_cli.corpus.subjects import Clusters
     from colde_cli.documents.document import Document
     from colde_cli.documents.passages import Passage
@@ -76,9 +76,8 @@ def comparison_csv(comparison: Comparison) -> str:
 def _outside(outside: OutsideComparison) -> Iterator[Sequence[Cell]]:
     """Rows of texts outside and of parts: their kind stands for the section, a digest for the text of a part."""
     for change in outside.differences:
-        state = State.ONLY_A if change.b is None else State.ONLY_B if change.a is None else State.EDITED
         sides = [cell for item in (change.a, change.b) for cell in _outside_side(item)]
-        yield (state.value, None, None, "", "", len(change.edits), *sides, "")
+        yield (outside_state(change).value, None, None, "", "", len(change.edits), *sides, "")
     for kind in outside.reordered:
         yield (State.MOVED.value, None, None, "", "", 0, *(f"{TITLE}: {kind}", None, None, "") * 2, "")
 
@@ -139,19 +138,9 @@ def _hit_rows(hit: Hit) -> Iterator[Sequence[Cell]]:
     if not hit.matches:
         yield (*first, *(None for _ in _MATCH_COLUMNS), percentile)
     for match in hit.matches:
-        yield (*first, *_match(match), percentile)
-
-
-def _match(match: Match) -> Sequence[Cell]:
-    here, there = match.query, match.hit
-    return (
-        *_rounded(match.score),
-        here.section,
-        *_pages(here.pages),
-        there.section,
-        *_pages(there.pages),
-        there.text,
-    )
+        here = (match.query.section, *_pages(match.query.pages))
+        there = (match.hit.section, *_pages(match.hit.pages), match.hit.text)
+        yield (*first, *_rounded(match.score), *here, *there, percentile)
 
 
 def families_csv(families: Families) -> str:
@@ -175,16 +164,10 @@ def families_csv(families: Families) -> str:
 def clusters_csv(clusters: Clusters) -> str:
     """A row for each document under `CLUSTER_COLUMNS`; one that is alone has no cluster."""
     rows = [
-        (
-            number,
-            ", ".join(cluster.words),
-            *_rounded(cluster.cohesion),
-            member.path,
-            member.title,
-            *_rounded(member.score),
-        )
+        (number, ", ".join(cluster.words), cohesion, member.path, member.title, score)
         for number, cluster in enumerate(clusters.clusters, 1)
         for member in cluster.members
+        for cohesion, score in [_rounded(cluster.cohesion, member.score)]
     ]
     alone = [(None, "", None, member.path, member.title, None) for member in clusters.alone]
     return quoted_table(CLUSTER_COLUMNS, [*rows, *alone])

@@ -11,7 +11,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from colde_cli.evaluation.metrics import Histogram
 from colde_cli.evaluation.result import FIGURES, Evaluation, Figure, PairedTest, SetResult, SystemResult
 from colde_cli.views.console import rendered
 from colde_cli.views.html_page import base_style, templates
@@ -55,9 +54,7 @@ def _overview(evaluation: Evaluation) -> Table:
     for item in evaluation.blocks():
         table.add_column(plain(item.name), justify="right", overflow="fold", min_width=5)
     for place, system in enumerate(evaluation.systems):
-        cells = [
-            _cell(item.results[place], "auc", system.name in item.best("auc")) for item in evaluation.blocks()
-        ]
+        cells = (_cell(item.results[place], "auc", item) for item in evaluation.blocks())
         table.add_row(Text(plain(system.name)), *cells)
     return table
 
@@ -94,11 +91,10 @@ def _figures(
             table.add_column(LEVEL, no_wrap=True)
     if thresholds:
         table.add_column("threshold", no_wrap=True)
-    best = {name: item.best(name) for name in shown}
     for result in item.results:
         cells: list[Text] = [Text(plain(result.system))]
         for name in shown:
-            cells.append(_cell(result, name, result.system in best[name]))
+            cells.append(_cell(result, name, item))
             if name == lead:
                 cells.append(Text(ends(result.figures[name]), style="dim"))
         cells += [Text(threshold_origin(result), style="dim")] if thresholds else []
@@ -106,10 +102,9 @@ def _figures(
     return table
 
 
-def _cell(result: SystemResult, name: str, best: bool) -> Text:
-    if name not in result.figures:
-        return Text("–", style="dim")
-    return Text(number(result.figures[name].value), style="bold green" if best else "")
+def _cell(result: SystemResult, name: str, item: SetResult) -> Text:
+    shown, _, look = _html_cell(result, name, item)
+    return Text(shown or "–", {"best": "bold green", "none": "dim"}.get(look, ""))
 
 
 def _tests(item: SetResult) -> Table:
@@ -309,14 +304,7 @@ def _block(item: SetResult) -> dict[str, Any]:
         "tables": [table for table in (*tables, _tests_table(item)) if table],
         "drawn": [(result.system, series) for series, result in drawn],
         "plots": list(_plots(item.name, drawn)),
-        "histograms": [
-            (
-                result.system,
-                _histogram(f"Scores of {result.system} on {item.name}", result.curves.histogram, result),
-            )
-            for _, result in drawn
-            if result.curves
-        ],
+        "histograms": [(result.system, _histogram(result, item.name)) for _, result in drawn],
         "robustness": robustness,
         "notes": notes(item),
     }
@@ -333,16 +321,10 @@ def _group_table(item: SetResult, group: str, title: str) -> dict[str, Any] | No
         further.append(("Threshold", list(map(threshold_origin, item.results))))
     if group == "calibration" and any(result.calibration_from for result in item.results):
         further.append(("Calibrated by", [result.calibration_from or "none" for result in item.results]))
-    rows = [
-        (
-            result.system,
-            [
-                *(_html_cell(result, name, item) for name in names),
-                *((column[place], "", "") for _, column in further),
-            ],
-        )
-        for place, result in enumerate(item.results)
-    ]
+    rows = []
+    for place, result in enumerate(item.results):
+        cells = [_html_cell(result, name, item) for name in names]
+        rows.append((result.system, [*cells, *((column[place], "", "") for _, column in further)]))
     heads = [(kinds[name].title, kinds[name].meaning) for name in names] + [(head, "") for head, _ in further]
     return _html_table(title, heads, rows)
 
@@ -352,14 +334,8 @@ def _tests_table(item: SetResult) -> dict[str, Any] | None:
         return None
     rows: list[tuple[str, Sequence[Cell]]] = []
     for test in item.tests:
-        shown = test.difference
-        texts = (
-            FIGURES[test.figure].title,
-            signed(shown.value),
-            signed_ends(shown),
-            chance(test.p),
-            chance(test.p_holm),
-        )
+        figure, shown = FIGURES[test.figure].title, test.difference
+        texts = (figure, signed(shown.value), signed_ends(shown), chance(test.p), chance(test.p_holm))
         rows.append((test.system, [*((text, "", "") for text in texts), (verdict(test), "", verdict(test))]))
     heads = [(title, "") for title in ("Figure", "Difference", LEVEL, "p", "p, Holm")]
     return _html_table(f"Against {item.tests[0].against}", [*heads, ("Verdict", "text")], rows)
@@ -370,28 +346,12 @@ def _plots(field: str, drawn: Sequence[tuple[str, SystemResult]]) -> Iterator[tu
     curves = [(result.system, series, result.curves) for series, result in drawn if result.curves]
     if not curves:
         return
-    yield (
-        "ROC",
-        {
-            "title": f"ROC curves on {field}",
-            "x": "false alarms",
-            "y": "hits",
-            "series": [(name, series, found.roc) for name, series, found in curves],
-            "diagonal": True,
-            "dots": False,
-        },
-    )
-    yield (
-        "Precision and recall",
-        {
-            "title": f"Precision by recall on {field}",
-            "x": "recall",
-            "y": "precision",
-            "series": [(name, series, found.precision_recall) for name, series, found in curves],
-            "diagonal": False,
-            "dots": False,
-        },
-    )
+    points = [(name, series, found.roc) for name, series, found in curves]
+    axes = {"x": "false alarms", "y": "hits", "diagonal": True, "dots": False}
+    yield "ROC", {"title": f"ROC curves on {field}", **axes, "series": points}
+    points = [(name, series, found.precision_recall) for name, series, found in curves]
+    axes = {"x": "recall", "y": "precision", "diagonal": False, "dots": False}
+    yield "Precision and recall", {"title": f"Precision by recall on {field}", **axes, "series": points}
     bins = [
         (name, series, [(item.probability, item.share) for item in found.reliability])
         for name, series, found in curves
@@ -399,20 +359,24 @@ def _plots(field: str, drawn: Sequence[tuple[str, SystemResult]]) -> Iterator[tu
     ]
     if bins:
         title = f"Reliability on {field}: share of related pairs by predicted probability"
-        axes = {"x": "probability", "y": "share related"}
-        yield "Reliability", {"title": title, **axes, "series": bins, "diagonal": True, "dots": True}
+        axes = {"x": "probability", "y": "share related", "diagonal": True, "dots": True}
+        yield "Reliability", {"title": title, **axes, "series": bins}
 
 
-def _histogram(title: str, histogram: Histogram, result: SystemResult) -> dict[str, Any]:
+def _histogram(result: SystemResult, field: str) -> dict[str, Any]:
     """Scores of related and unrelated pairs, each scaled to its own number of pairs, and the threshold."""
+    assert result.curves is not None  # others are not drawn
+    histogram = result.curves.histogram
     low, high = histogram.edges[0], histogram.edges[-1]
     across = [(edge - low) / (high - low) for edge in histogram.edges]
     counts = {"unrelated": histogram.unrelated, "related": histogram.related}
     shares = {kind: [count / max(1, sum(found)) for count in found] for kind, found in counts.items()}
     top = max(map(max, shares.values())) or 1.0
     threshold = result.threshold
+    if threshold is not None and not low <= threshold <= high:
+        threshold = None
     return {
-        "title": f"{title}, related and unrelated pairs",
+        "title": f"Scores of {result.system} on {field}, related and unrelated pairs",
         "columns": [(0, f"{low:.2f}"), (0.5, f"{(low + high) / 2:.2f}"), (1, f"{high:.2f}")],
         "rows": [(0, "0"), (1, f"{top:.0%}")],
         "bars": [
@@ -421,9 +385,7 @@ def _histogram(title: str, histogram: Histogram, result: SystemResult) -> dict[s
             for left, right, share in zip(across[:-1], across[1:], found, strict=True)
             if share
         ],
-        "threshold": (threshold - low) / (high - low)
-        if threshold is not None and low <= threshold <= high
-        else None,
+        "threshold": None if threshold is None else (threshold - low) / (high - low),
     }
 
 
@@ -433,17 +395,12 @@ def interval_plot(item: SetResult) -> dict[str, Any]:
     all_ends = [end for one in figures for end in (one.value, one.low, one.high) if end is not None]
     first = floor(min(all_ends) * 100)
     low, step = first / 100, max(1, ceil((max(all_ends) * 100 - first) / 4)) / 100
-    rows = [
-        (
-            result.system,
-            series_class(place),
-            (one.value - low) / (4 * step),
-            None
-            if one.low is None or one.high is None
-            else [(end - low) / (4 * step) for end in (one.low, one.high)],
-        )
-        for place, (result, one) in enumerate(zip(item.results, figures, strict=True))
-    ]
+    rows = []
+    for place, (result, one) in enumerate(zip(item.results, figures, strict=True)):
+        value, *interval = [
+            None if end is None else (end - low) / (4 * step) for end in (one.value, one.low, one.high)
+        ]
+        rows.append((result.system, series_class(place), value, None if None in interval else interval))
     ticks = [(number / 4, f"{low + number * step:.2f}") for number in range(5)]
     return {"title": f"AUC of every system on {item.name}", "ticks": ticks, "rows": rows}
 

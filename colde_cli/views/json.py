@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
@@ -19,10 +19,9 @@ from colde_cli.similarity.triage import placed_data
 from colde_cli.similarity.typesetting import typesetting_data
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.finding import Skipped
     from colde_cli.corpus.folder_pairs import FolderComparison
     from colde_cli.corpus.index_update import IndexUpdate
-    from colde_cli.corpus.index_writer import IndexCheck, IndexStatus
+    from colde_cli.corpus.index_writer import IndexCheck, IndexStatus, Staleness
     from colde_cli.corpus.rank_corpus import Ranking
     from colde_cli.documents.document import Document
     from colde_cli.similarity.comparison import Comparison
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 # Controls and marks that turn the direction of text could steer a terminal that shows the JSON.
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
-_CHANGES = ("added", "changed", "renamed", "removed")
-"""What an update of an index counts."""
 _BLOCK = 1 << 20
 """Letters of a block: every write to a terminal or a file takes its time."""
 
@@ -52,12 +49,12 @@ def result_json(result: Any, **options: Any) -> str:  # noqa: ANN401 - of any ki
 
 def result_jsonl(result: Any, **_: Any) -> str:  # noqa: ANN401 - of any kind
     """A result as JSON Lines."""
-    views: Mapping[str, Callable[[Any], str]] = {
-        "Comparison": comparison_jsonl,
-        "FolderComparison": folders_jsonl,
-        "Ranking": ranking_jsonl,
-    }
-    return views[type(result).__name__](result)
+    match type(result).__name__:
+        case "Comparison":
+            return comparison_jsonl(result)
+        case "FolderComparison":
+            return folders_jsonl(result)
+    return ranking_jsonl(result)
 
 
 def comparison_json(comparison: Comparison, schema: int = 2, *, attention: bool = False) -> str:
@@ -168,8 +165,10 @@ def _plain(value: object) -> str:
 
 def verification_json(verification: Verification, receipt: CheckedReceipt | None = None) -> str:
     """A verification as text of schema colde.verify/1."""
-    checked = {} if receipt is None else {"holds": not receipt.faults, "faults": list(receipt.faults)}
-    return text({**verification_data(verification), **({"receipt": checked} if checked else {})})
+    data = verification_data(verification)
+    if receipt is not None:
+        data["receipt"] = {"holds": not receipt.faults, "faults": list(receipt.faults)}
+    return text(data)
 
 
 def verification_data(verification: Verification) -> dict[str, Any]:
@@ -180,9 +179,7 @@ def verification_data(verification: Verification) -> dict[str, Any]:
         "a": _document(a),
         "b": _document(b),
         "verified": verification.verified,
-        "allowed": [
-            {"text": rule.text, "found": rule.found, "changes": rule.changes} for rule in verification.allowed
-        ],
+        "allowed": [asdict(rule) for rule in verification.allowed],
         "passages": [placed_data(pair, a, b) for pair in verification.passages],
         "headings": [placed_data(pair, a, b) for pair in verification.headings],
         "typesetting": bool(verification.typesetting),
@@ -211,47 +208,30 @@ def index_json(
             "index": folder,
             "update": None if update is None else _update_data(update),
             "status": None if status is None else _status_data(status),
-            "verify": None if check is None else {"records": check.records, "problems": list(check.problems)},
+            "verify": None if check is None else _data(check, "records problems"),
             "compact": None if freed is None else {"freed": freed},
         }
     )
 
 
 def _update_data(update: IndexUpdate) -> dict[str, Any]:
-    return {
-        "documents": update.documents,
-        **{name: getattr(update, name) for name in _CHANGES},
-        "encoded": update.encoded,
-        "failed": _skipped_data(update.failed),
-        "unlisted": _skipped_data(update.unlisted),
-        "seconds": {stage: round(seconds, 3) for stage, seconds in update.seconds.items()},
-    }
+    counts = _data(update, "documents added changed renamed removed encoded failed unlisted")
+    return {**counts, "seconds": {stage: round(seconds, 3) for stage, seconds in update.seconds.items()}}
 
 
 def _status_data(status: IndexStatus) -> dict[str, Any]:
-    found = status.staleness
     return {
-        "documents": status.documents,
-        "words": status.words,
-        "chunks": status.chunks,
-        "bad": _skipped_data(status.bad),
-        "roots": [{"path": root.path, "glob": root.glob} for root in status.roots],
+        **_data(status, "documents words chunks bad roots"),
         "model": None if status.model is None else {"name": status.model, "precision": status.precision},
-        "learned_from": status.learned_from,
-        "size": status.size,
-        "bytes_per_document": status.bytes_per_document,
-        "unused": status.unused,
-        "earlier_readers": status.earlier_readers,
-        "stale": found.stale,
-        "new": found.new,
-        "changed": found.changed,
-        "gone": found.gone,
-        "trouble": found.trouble,
+        **_data(status, "learned_from size bytes_per_document unused earlier_readers"),
+        **_data(status.staleness, "stale new changed gone trouble"),
     }
 
 
-def _skipped_data(skipped: tuple[Skipped, ...]) -> list[dict[str, str]]:
-    return [{"path": item.path, "reason": item.reason} for item in skipped]
+def _data(result: IndexUpdate | IndexStatus | Staleness | IndexCheck, names: str) -> dict[str, Any]:
+    """Fields and properties of these names."""
+    fields = asdict(result)
+    return {name: fields[name] if name in fields else getattr(result, name) for name in names.split()}
 
 
 def evaluation_json(evaluation: Evaluation) -> str:

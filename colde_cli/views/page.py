@@ -219,9 +219,12 @@ def _ranking(ranking: Ranking, *, verbose: bool = False) -> Page:
     hits = [_hit(hit, ranking, verbose) for hit in ranking.results]
     columns = ("", "Score", wording.first_capital(", ".join(likely).lower()), "Document", "File")
     field = f" of {wording.field_name(ranking.field)}" if ranking.field else ""
+    nothing = (
+        "No document is similar enough." if ranking.searched else "There was no document to compare with."
+    )
     return Page(
         f"{ranking.query_title}: similar documents",
-        "" if hits else wording.nothing_found(ranking),
+        "" if hits else nothing,
         [Listing("hits", hits, columns)] if hits else [],
         _NOTHING,
         about=(ranking.query_title, ranking.query_path),
@@ -332,14 +335,7 @@ def _look(words: str) -> str:
 
 # Two folders
 
-_FILE_STATES = {
-    "unread": "not read",
-    "only_a": "only in A",
-    "only_b": "only in B",
-    "edited": "edited",
-    "renamed": "renamed",
-    "same": "same",
-}
+_FILE_STATES = {**wording.STATE_WORDS, "unread": "not read", "renamed": "renamed"}
 
 
 def _folders(
@@ -357,10 +353,10 @@ def _folders(
     listed = [change for change in found.files if change.state.value != "same" or change.half_read]
     entries = [
         ListedDocument(
-            _paths(change),
+            " → ".join(dict.fromkeys(wording.plain(path) for path in (change.a, change.b) if path)),
             kind=change.state.value,
             state=_state_words(change),
-            change=_weightiest(change),
+            change=(wording.plain(change.reason), "") if change.reason else weightiest_change(change.digest),
             pair=pairs.get((change.a, change.b)),
             link=links.get((change.a, change.b), ""),
         )
@@ -385,16 +381,6 @@ def _state_words(change: FileChange) -> str:
     counted = [wording.plural(change.changes, "change")] if change.changes else []
     part = ["not read whole"] if change.half_read else []
     return ", ".join([_FILE_STATES[change.state], *counted, *part])
-
-
-def _paths(change: FileChange) -> str:
-    """The path of a file; both, if it was renamed."""
-    return " → ".join(dict.fromkeys(wording.plain(path) for path in (change.a, change.b) if path))
-
-
-def _weightiest(change: FileChange) -> tuple[str, str]:
-    """The words of the weightiest change of a file, and its place; a reason or a remark where there is none."""
-    return (wording.plain(change.reason), "") if change.reason else weightiest_change(change.digest)
 
 
 def pair_of_files(comparison: Comparison, digest: ComparisonDigest | None, top: int) -> PairOfFiles:

@@ -48,12 +48,8 @@ def told_changes(comparison: Comparison) -> tuple[WeightedChange, ...]:
     """
     if one_text(comparison):
         return comparison.changes
-    return tuple(change for change in comparison.changes if _has_partner(comparison, change))
-
-
-def _has_partner(comparison: Comparison, change: WeightedChange) -> bool:
-    pair = comparison.passages[change.pairs[0]]
-    return bool(pair.a and pair.b)
+    firsts = ((change, comparison.passages[change.pairs[0]]) for change in comparison.changes)
+    return tuple(change for change, pair in firsts if pair.a and pair.b)
 
 
 def closest_sections(comparison: Comparison, limit: int) -> list[str]:
@@ -202,7 +198,8 @@ def verdict_sentence(comparison: Comparison) -> str:
     kind = common_genre(comparison.a.document, comparison.b.document)
     if not comparison.versions:
         return _apart(comparison, kind)
-    changed = ", ".join(_counted(comparison, kind)) or _no_passage_differs(comparison)
+    noun = "clause" if kind in (Genre.CONTRACT, Genre.POLICY) else "passage"
+    changed = ", ".join(changed_passages(comparison.summary, noun)) or _no_passage_differs(comparison)
     touched = _touched(comparison)
     outside = difference(comparison.outside)
     beside = f" {TITLE}, {outside}." if outside else ""
@@ -227,11 +224,6 @@ def _apart(comparison: Comparison, kind: Genre) -> str:
     return f"Two {'' if comparison.related else 'un'}related {names}."
 
 
-def _counted(comparison: Comparison, kind: Genre) -> list[str]:
-    noun = "clause" if kind in (Genre.CONTRACT, Genre.POLICY) else "passage"
-    return changed_passages(comparison.summary, noun)
-
-
 def changed_passages(summary: Mapping[State, int], noun: str = "passage") -> list[str]:
     """The number of passages of each kind of change: `23 passages edited`, `1 moved`, `6 added`, `5 dropped`."""
     counts = [(word, summary[state]) for state, word in _STATES.items() if summary[state]]
@@ -251,5 +243,5 @@ def _touched(comparison: Comparison) -> str:
     # In the order of the kinds where they tie: a set has another order in every process.
     often = sorted((kind for kind in FlagKind if counts[kind]), key=lambda kind: -counts[kind])
     names = [kind.touched for kind in often[:_MAX_TOUCHED]]
-    listed = " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+    listed = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
     return f"{wording.plural(count, 'change')} {'touches' if count == 1 else 'touch'} {listed}"

@@ -97,11 +97,6 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def nothing_found(ranking: Ranking) -> str:
-    """Why a ranking lists no document."""
-    return "No document is similar enough." if ranking.searched else "There was no document to compare with."
-
-
 def first_capital(words: str) -> str:
     """`only in A` as `Only in A`."""
     return words[:1].upper() + words[1:]
@@ -381,32 +376,31 @@ def share(extent: Extent) -> str:
 
 def apart_from(ignore: IgnoreOptions, others: Sequence[str] = ()) -> str:
     """The end of "the texts are the same": " apart from case and numbers"; "" if nothing is ignored."""
-    names = [*(_IGNORED[name] for name in ignore.names), *map(kind_name, ignore.kinds), *others]
+    names = [*_ignored(ignore), *others]
     return f" apart from {listed(names)}" if names else ""
 
 
 def ignored_names(ignore: IgnoreOptions) -> list[str]:
     """The ignored differences, and the templates whose text was left out."""
     like = [f"text that also appears in {file_names(ignore.like)}"] if ignore.like else []
-    return [*(_IGNORED[name] for name in ignore.names), *map(kind_name, ignore.kinds), *like]
+    return [*_ignored(ignore), *like]
 
 
-def kind_name(name: str) -> str:
-    """A name of `--ignore` for kinds in words: `what stands outside the text` for "outside", `link targets`."""
-    return _IGNORED_KINDS.get(name) or name.replace("-", " ")
+def _ignored(ignore: IgnoreOptions) -> list[str]:
+    """The ignored differences and kinds in words: `case`, `texts outside the body`, `link targets`."""
+    kinds = (_IGNORED_KINDS.get(name) or name.replace("-", " ") for name in ignore.kinds)
+    return [*(_IGNORED[name] for name in ignore.names), *kinds]
 
 
 def ignored_line(comparison: Comparison) -> str:
     """List the ignored differences on one line; "" for none."""
     ignore = comparison.ignore
-    facts = [*(_IGNORED[name] for name in ignore.names), *map(kind_name, ignore.kinds)]
+    facts = _ignored(ignore)
     if ignore.like:
+        reports = (side.document.report.ignored for side in (comparison.a, comparison.b))
         counts = [
             f"{plural(report.words if report else 0, 'word')} of {name}"
-            for name, report in (
-                ("A", comparison.a.document.report.ignored),
-                ("B", comparison.b.document.report.ignored),
-            )
+            for name, report in zip("AB", reports, strict=True)
         ]
         facts.append(f"{' and '.join(counts)} that also appear in {file_names(ignore.like)}")
     return " · ".join(facts)

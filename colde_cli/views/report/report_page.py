@@ -44,7 +44,9 @@ MAX_LINES = 1000
 def comparison_html(comparison: Comparison, **_: object) -> str:
     """A comparison as one HTML page that holds its style, its scripts and both texts."""
     listed = changes(comparison)
-    style, theme, script = _style(), _read("theme.js"), _script()
+    style = base_style() + "".join(map(_read, ("style.css", "text.css", "print.css")))
+    inner = "\n".join(_read(f"{name}.js") for name in _SCRIPTS)
+    theme, script = _read("theme.js"), f'(() => {{\n"use strict";\n{inner}}})();\n'
     return (
         templates(_FOLDER)
         .get_template("page.html")
@@ -78,15 +80,6 @@ def _data(comparison: Comparison) -> dict[str, Any]:
         "partners": heading_partners(comparison),
         **heat_maps(comparison),
     }
-
-
-def _style() -> str:
-    return base_style() + _read("style.css") + _read("text.css") + _read("print.css")
-
-
-def _script() -> str:
-    inner = "\n".join(_read(f"{name}.js") for name in _SCRIPTS)
-    return f'(() => {{\n"use strict";\n{inner}}})();\n'
 
 
 def _read(name: str) -> str:
