@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
+from typing import Any
+from unittest.mock import patch
 
+import html5lib
 import numpy as np
 from hypothesis import strategies as st
+from lxml import html
+from rich.cells import cell_len
+from rich.text import Text
 
 from colde_cli.documents.document import Chunk, Document, Part, assemble
 from colde_cli.encoder.encoding import Encoding, RuntimeInfo, Vectors
 from colde_cli.scoring.score import ScorePart
 from colde_cli.similarity.alignment import align
 from colde_cli.similarity.comparison import Comparison, Scores
+from colde_cli.views.output import Format, show
 
 Section = tuple[str, str]
 """A heading and what stands under it."""
@@ -71,6 +80,28 @@ def compared(a: Document, b: Document, score: float = 0.5) -> Comparison:
         same_content=a.text == b.text,
         alignment=align(a, b, None),
     )
+
+
+def safe_table(result: object, width: int, *, coloured: bool = False, **options: object) -> str:
+    """A result as a table, of which no line is wider than the terminal or steers it."""
+    env = {"COLUMNS": str(width), "TERM": "xterm-256color"} | ({"FORCE_COLOR": "1"} if coloured else {})
+    with patch.dict(os.environ, env):
+        text = show(result, **options)
+    shown = Text.from_ansi(text).plain
+    assert max(map(cell_len, shown.split("\n"))) <= width
+    assert shows_as_stored(shown.replace("\n", ""))
+    assert re.fullmatch(r"(?:\x1b\[[\d;]*m|[^\x1b])*" if coloured else r"[^\x1b]*", text)
+    return text
+
+
+def safe_page(result: object, **options: object) -> Any:
+    """A result as a valid HTML page that runs nothing and loads nothing."""
+    page = show(result, Format.HTML, **options)
+    html5lib.HTMLParser(strict=True).parse(page)
+    tree = html.document_fromstring(page)
+    assert not tree.xpath("//script | //iframe | //img | //link | //@style | //@src")
+    assert not tree.xpath("//@*[starts-with(name(), 'on')]")
+    return tree
 
 
 def _encoded(of: Document) -> Encoding:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
 from io import StringIO
-from unittest.mock import patch
 
-import html5lib
-from hand_made import words
+from hand_made import safe_page, safe_table, words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
 from markdown_it import MarkdownIt
-from rich.cells import cell_len
-from rich.text import Text
 
 from colde_cli.corpus.duplicates import Closest, Containment, Families, Family, Member, Relation
 from colde_cli.corpus.finding import Skipped
@@ -46,10 +41,7 @@ found = st.builds(
 @given(found, st.integers(60, 200))
 @settings(max_examples=30)
 def test_no_line_is_wider_than_the_terminal_or_steers_it(families: Families, width: int) -> None:
-    with patch.dict(os.environ, {"COLUMNS": str(width), "TERM": "xterm-256color"}):
-        text = show(families)
-    for line in Text.from_ansi(text).plain.split("\n"):
-        assert cell_len(line) <= width
+    text = safe_table(families, width)
     assert not set(re.findall(r"[\x00-\x08\x0b-\x1f\x7f]", text))
 
 
@@ -74,10 +66,7 @@ def test_csv_has_a_row_for_each_member_and_part_and_no_formula(families: Familie
 @settings(max_examples=30)
 def test_the_page_is_valid_and_runs_nothing(families: Families, linked: bool) -> None:
     links = {pair: f"{place:04}.html" for place, pair in enumerate(families.pairs())} if linked else {}
-    page = show(families, Format.HTML, links=links)
-    html5lib.HTMLParser(strict=True).parse(page)
-    tree = html.fromstring(page)
-    assert not tree.xpath("//script | //iframe | //img | //link | //@onclick | //@style | //@src")
+    tree = safe_page(families, links=links)
     assert {address[0] for address in tree.xpath("//a/@href")} <= {"#", "0"}
     assert len(tree.xpath("//article")) == len(families.groups) + len(
         {p.whole.path for p in families.contained}
@@ -120,13 +109,8 @@ clustered = st.builds(
 @given(clustered, st.integers(60, 200))
 @settings(max_examples=30)
 def test_clusters_of_any_words_are_shown_safely(found: Clusters, width: int) -> None:
-    with patch.dict(os.environ, {"COLUMNS": str(width), "TERM": "xterm-256color"}):
-        text = show(found, top=2)
-    assert max(map(cell_len, Text.from_ansi(text).plain.split("\n"))) <= width
-    page = show(found, Format.HTML)
-    html5lib.HTMLParser(strict=True).parse(page)
-    tree = html.fromstring(page)
-    assert not tree.xpath("//script | //iframe | //img | //link | //@onclick | //@style | //@src")
+    safe_table(found, width, top=2)
+    tree = safe_page(found)
     assert len(tree.xpath("//article")) == len(found.clusters)
     inner = [child for token in GFM.parse(show(found, Format.MARKDOWN)) for child in token.children or []]
     assert not {child.type for child in inner} & {"link_open", "image", "em_open", "code_inline"}

@@ -24,14 +24,8 @@ GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
 OURS = set(
     "p table thead tbody tr th td strong h3 blockquote del ins span sub details summary br code".split()
 )
-A = document(
-    [
-        (
-            "1 Payment",
-            "The council shall not pay 58 dollars to anybody within the year.\n\nNothing else is due.",
-        )
-    ]
-)
+PAYMENT = "The council shall not pay 58 dollars to anybody within the year.\n\nNothing else is due."
+A = document([("1 Payment", PAYMENT)])
 B = document(
     [
         ("1 Payment", "The council shall pay 63 dollars to anybody within the year."),
@@ -97,13 +91,12 @@ def test_the_level_says_what_is_shown(level: str, shown: tuple[str, ...]) -> Non
 
 
 def test_top_limits_every_list_and_says_so() -> None:
-    many = [
-        ("Prices", "\n\n".join(f"Item number {n} of our list costs {n}00 francs net." for n in range(5, 12)))
-    ]
-    more = [
-        ("Prices", "\n\n".join(f"Item number {n} of our list costs {n}50 francs net." for n in range(5, 12)))
-    ]
-    text = show(compared(document(many), document(more)), Format.MARKDOWN, level="all", top=2)
+    many, more = (
+        "\n\n".join(f"Item number {n} of our list costs {n}{end} francs net." for n in range(5, 12))
+        for end in ("00", "50")
+    )
+    both = (document([("Prices", text)]) for text in (many, more))
+    text = show(compared(*both), Format.MARKDOWN, level="all", top=2)
     assert "### Flagged changes (2 of 7)" in text
     assert text.count("<del>") == 2
 
