@@ -120,20 +120,16 @@ ONE = "0" * 64
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "is cut off"),
-        (f"{ONE}  config.json", "is cut off"),
-        (f"{ONE}  \n", "damaged in line 1"),
-        (f"{ONE} config.json\n", "damaged in line 1"),
-        (f"{ONE[1:]}  config.json\n", "damaged in line 1"),
+        ("", "is cut off"), (f"{ONE}  config.json", "is cut off"), (f"{ONE}  \n", "damaged in line 1"),
+        (f"{ONE} config.json\n", "damaged in line 1"), (f"{ONE[1:]}  config.json\n", "damaged in line 1"),
         (f"{ONE}  a\n{ONE}  a\n", "damaged in line 2"),
         (f"{ONE}  a\n{ONE}  ../README.md\n", "damaged in line 2"),
         (f"{ONE}  {Path('/etc/passwd').absolute()}\n", "damaged in line 1"),
-        (f"{ONE}  onnx/../../README.md\n", "damaged in line 1"),
-        (f"{ONE}  a\0b\n", "damaged in line 1"),
+        (f"{ONE}  onnx/../../README.md\n", "damaged in line 1"), (f"{ONE}  a\0b\n", "damaged in line 1"),
         (f"{ONE}  SHA256SUMS\n", "damaged in line 1"),
         (f"{ONE}  a\n" * 100_000, "is not a file of checksums"),
     ],
-)
+)  # fmt: skip
 def test_checksums_of_a_stranger_are_read_with_care(folder: Path, content: str, said: str) -> None:
     (folder / "SHA256SUMS").write_text(content)
     with pytest.raises(ModelError, match=said):
@@ -166,14 +162,9 @@ def test_the_command_in_json(folder: Path, capsys: Capture) -> None:
     result = run(capsys, "models", folder, "--verify", "--format", "json")
     assert result.status == 2
     assert json.loads(result.out) == {
-        "schema": "colde.model-check/1",
-        "path": str(folder),
-        "files": 3,
-        "digest": check_folder(folder).digest,
-        "altered": ["config.json"],
-        "missing": [],
-        "added": [],
-    }
+        "schema": "colde.model-check/1", "path": str(folder), "files": 3,
+        "digest": check_folder(folder).digest, "altered": ["config.json"], "missing": [], "added": [],
+    }  # fmt: skip
 
 
 def test_names_that_are_none(capsys: Capture, tmp_path: Path) -> None:

@@ -54,16 +54,13 @@ def test_a_folder_says_of_which_kind_it_is(tmp_path: Path, model_folder: Path) -
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"dim": 0}, "dim must be a whole number"),
-        ({"row_tokens": "many"}, "row_tokens must be"),
-        ({"max_rows": True}, "max_rows must be"),
-        ({"network": None}, "network must be an object"),
-        ({"backbone": 3}, "backbone must be"),
-        ({"format": 99}, "later colde"),
+        ({"dim": 0}, "dim must be a whole number"), ({"row_tokens": "many"}, "row_tokens must be"),
+        ({"max_rows": True}, "max_rows must be"), ({"network": None}, "network must be an object"),
+        ({"backbone": 3}, "backbone must be"), ({"format": 99}, "later colde"),
         ({"system": "smith"}, "of kind 'han'"),
         ({"packing": "crates"}, "'crates', which this version does not know"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, object], said: str) -> None:
     with pytest.raises(ModelError, match=said):
         open_encoder(folder(tmp_path / "model", **changes), device="cpu")

@@ -128,14 +128,11 @@ def test_a_link_from_elsewhere_is_company_enough(tmp_path: Path) -> None:
     ("line", "said"),
     [
         ({"a": "x", "b": "ghost", "label": 1}, "'ghost' is not in the data"),
-        ({"a": "x", "label": 1}, "b must be the id"),
-        ({"a": "x", "b": "y"}, "0 or 1"),
-        ({"a": "x", "b": "y", "label": 2}, "0 or 1"),
-        ({"a": "x", "b": "y", "label": "1"}, "0 or 1"),
-        ({"a": "x", "b": "x", "label": 1}, "with itself"),
-        ({"a": "z", "b": "x", "label": 0}, "keep one"),
+        ({"a": "x", "label": 1}, "b must be the id"), ({"a": "x", "b": "y"}, "0 or 1"),
+        ({"a": "x", "b": "y", "label": 2}, "0 or 1"), ({"a": "x", "b": "y", "label": "1"}, "0 or 1"),
+        ({"a": "x", "b": "x", "label": 1}, "with itself"), ({"a": "z", "b": "x", "label": 0}, "keep one"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_in_pairs(tmp_path: Path, line: object, said: str) -> None:
     path = write(tmp_path / "pairs.jsonl", {"a": "x", "b": "z", "label": 1}, line)
     with pytest.raises(DataError, match=said) as caught:

@@ -220,12 +220,8 @@ def test_judgements_that_contradict_the_labels_are_counted() -> None:
 
 def test_tfidf_counts_words_in_the_training_documents() -> None:
     texts = {
-        "a": "hive queen",
-        "b": "hive brood",
-        "c": "keel queen",
-        "t1": "hive keel brood",
-        "t2": "hive queen",
-    }
+        "a": "hive queen", "b": "hive brood", "c": "keel queen", "t1": "hive keel brood", "t2": "hive queen",
+    }  # fmt: skip
     scorer = tfidf(words(texts, ["t1", "t2"]))
     # In the training documents `hive` stands twice, the others once.
     rare, common = np.log(3 / 2) + 1, 1.0

@@ -267,11 +267,8 @@ def test_report_is_json_and_tables(report: RobustnessReport) -> None:
     written = json.loads(json.dumps(report.to_json(), allow_nan=False))
     assert written["threshold"] == 0.5
     assert [item["name"] for item in written["protocols"]] == [
-        "length",
-        "shuffle",
-        "elongation",
-        "elongation",
-    ]
+        "length", "shuffle", "elongation", "elongation",
+    ]  # fmt: skip
     tables = report.tables()
     assert len(tables) == 8
     assert all(len(row) == len(header) for _, header, rows in tables for row in rows)

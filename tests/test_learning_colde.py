@@ -38,16 +38,10 @@ from colde_cli.learning.losses import cosine_loss, supcon
 
 HIDDEN = 24
 BACKBONE = {
-    "model_type": "bert",
-    "vocab_size": 50,
-    "hidden_size": HIDDEN,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 48,
-    "max_position_embeddings": 32,
-    "type_vocab_size": 2,
+    "model_type": "bert", "vocab_size": 50, "hidden_size": HIDDEN, "num_hidden_layers": 2,
+    "num_attention_heads": 2, "intermediate_size": 48, "max_position_embeddings": 32, "type_vocab_size": 2,
     "pad_token_id": 0,
-}
+}  # fmt: skip
 CONFIG = ModelConfig(backbone=BACKBONE, backbone_name="test", lstm_hidden=8, projection=12, max_chunks=16)
 SEGMENTS = "embeddings.token_type_embeddings.weight"
 LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=5)

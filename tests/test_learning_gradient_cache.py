@@ -38,18 +38,11 @@ NUMBERS = torch.tensor([0, 1] * 4)
 
 def model(dropout: float, chunk_position: str = "post") -> Colde:
     backbone = {
-        "model_type": "bert",
-        "vocab_size": 40,
-        "hidden_size": 16,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "intermediate_size": 32,
-        "hidden_dropout_prob": dropout,
-        "attention_probs_dropout_prob": dropout,
-        "max_position_embeddings": 16,
-        "type_vocab_size": 2,
+        "model_type": "bert", "vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "intermediate_size": 32, "hidden_dropout_prob": dropout,
+        "attention_probs_dropout_prob": dropout, "max_position_embeddings": 16, "type_vocab_size": 2,
         "pad_token_id": 0,
-    }
+    }  # fmt: skip
     torch.manual_seed(1)
     config = ModelConfig(
         backbone=backbone,

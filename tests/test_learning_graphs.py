@@ -29,14 +29,9 @@ from colde_cli.learning.graphs import (
 from colde_cli.learning.smooth_quant import activation_maxima, prepare, quantize
 
 TINY = {
-    "vocab_size": 300,
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 64,
-    "max_position_embeddings": 64,
-    "type_vocab_size": 2,
-}
+    "vocab_size": 300, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "intermediate_size": 64, "max_position_embeddings": 64, "type_vocab_size": 2,
+}  # fmt: skip
 
 
 def tiny(**changes: object) -> Colde:
@@ -86,14 +81,10 @@ def test_chunk_encoders_equal_pytorch(tmp_path: Path, pool: str, position: str) 
 @pytest.mark.parametrize(
     "changes",
     [
-        {},
-        {"chunk_position": "input"},
-        {"lstm_hidden": 0},
-        {"attention_heads": 0},
-        {"residual": "mean"},
+        {}, {"chunk_position": "input"}, {"lstm_hidden": 0}, {"attention_heads": 0}, {"residual": "mean"},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_head_equals_pytorch_for_any_shape(tmp_path: Path, changes: dict[str, object]) -> None:
     torch.manual_seed(3)
     config = ModelConfig(backbone=TINY, backbone_name="tiny", **({"lstm_hidden": 16} | changes))  # type: ignore[arg-type]
@@ -177,13 +168,9 @@ def test_export_writes_a_whole_model(tmp_path: Path) -> None:
     folder = model_on_disk(tmp_path / "model")
     export_model(folder, samples(8, seed=1), ("int8", "fp16", "fp32"))
     assert {item.name for item in folder.iterdir()} == {
-        "config.json",
-        "model.safetensors",
-        "chunk_encoder.onnx",
-        "chunk_encoder_fp16.onnx",
-        "chunk_encoder_quantized.onnx",
-        "document_head.onnx",
-    }
+        "config.json", "model.safetensors", "chunk_encoder.onnx", "chunk_encoder_fp16.onnx",
+        "chunk_encoder_quantized.onnx", "document_head.onnx",
+    }  # fmt: skip
     encoder = load_colde(open_folder(folder)).encoder
     ids = np.asarray(samples(1, seed=5), np.int64)
     with torch.no_grad():
@@ -207,14 +194,11 @@ def test_graphs_that_share_weights_give_the_same_bytes(tmp_path: Path, name: str
     ids = np.asarray(samples(1, seed=5), np.int64)
     rng = np.random.default_rng(5)
     feed = {
-        "input_ids": ids,
-        "attention_mask": np.ones_like(ids),
-        "chunk_vectors": rng.normal(size=(2, 9, 32)).astype(np.float32),
-        "lengths": np.array([9, 4]),
-        "partners": np.array([1, 0]),
-        "section_ids": np.zeros(2, np.int64),
+        "input_ids": ids, "attention_mask": np.ones_like(ids),
+        "chunk_vectors": rng.normal(size=(2, 9, 32)).astype(np.float32), "lengths": np.array([9, 4]),
+        "partners": np.array([1, 0]), "section_ids": np.zeros(2, np.int64),
         "chunk_ids": np.arange(9)[None].repeat(2, 0),
-    }
+    }  # fmt: skip
     names = {item.name for item in onnx.load(whole[name]).graph.input}
     wanted = {key: value for key, value in feed.items() if key in names}
     for left, right in zip(run(whole[name], **wanted), run(shared, **wanted), strict=True):

@@ -343,13 +343,8 @@ def test_a_run_taken_up_writes_on(tmp_path: Path) -> None:
         journal.stepped({"step": 4, "epoch": 1, "loss": 0.3})
     events = [(line["event"], line["step"]) for line in lines(tmp_path)]
     assert events == [
-        ("validation", 0),
-        ("step", 1),
-        ("step", 2),
-        ("step", 3),
-        ("validation", 3),
-        ("step", 4),
-    ]
+        ("validation", 0), ("step", 1), ("step", 2), ("step", 3), ("validation", 3), ("step", 4),
+    ]  # fmt: skip
     assert lines(tmp_path)[-1]["loss"] == 0.3
 
 

@@ -18,11 +18,8 @@ from colde_cli.learning.backbone import load_backbone
 from colde_cli.learning.prepared import read_prepared
 
 PAIRS = [
-    ("bees-0", "bees-1", 1),
-    ("boats-0", "boats-1", 1),
-    ("bees-0", "boats-0", 0),
-    ("bees-1", "boats-1", 0),
-]
+    ("bees-0", "bees-1", 1), ("boats-0", "boats-1", 1), ("bees-0", "boats-0", 0), ("bees-1", "boats-1", 0),
+]  # fmt: skip
 
 
 END_TO_END = (

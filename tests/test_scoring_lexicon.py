@@ -174,12 +174,10 @@ def test_an_opening_is_the_first_words(lexicon: Lexicon) -> None:
 @pytest.mark.parametrize(
     ("tokens", "buckets"),
     [
-        ((7,), [247431]),
-        ((7, 3), [400606]),
-        ((7, 8), [247431, 324053, 663580]),
+        ((7,), [247431]), ((7, 3), [400606]), ((7, 8), [247431, 324053, 663580]),
         ((11, 10, 9), [45109, 54029, 357060, 618011, 998395]),
     ],
-)
+)  # fmt: skip
 def test_hashes_stay_as_they_are(tokens: Sequence[int], buckets: list[int]) -> None:
     """A lexicon on disk counts by hash: another hash would make every one that was ever written worthless."""
     empty = Lexicon.learn([], CONTINUES, 1.0)

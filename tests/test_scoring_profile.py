@@ -193,13 +193,8 @@ def test_a_document_and_itself_score_one(field: Field, seed: int, law: float) ->
 def test_a_domain_of_the_model_keeps_its_weights(field: Field) -> None:
     found = verdict(made(1, law=1.0), made(2, law=1.0), CONFIG, field)
     assert [(part.name, part.weight) for part in found.parts] == [
-        ("colde", 0.3),
-        ("mean", 0.1),
-        ("chunks", 0.2),
-        ("words", 0.1),
-        ("mentions", 0.1),
-        ("opening", 0.2),
-    ]
+        ("colde", 0.3), ("mean", 0.1), ("chunks", 0.2), ("words", 0.1), ("mentions", 0.1), ("opening", 0.2),
+    ]  # fmt: skip
 
 
 def test_a_field_gives_a_percentile_in_place_of_threshold_and_probability(field: Field) -> None:
@@ -261,12 +256,8 @@ def test_a_profile_is_read_as_it_was_written(profile: FieldProfile, tmp_path: Pa
         assert np.array_equal(getattr(again, name), getattr(profile, name))
     header = json.loads((tmp_path / "profile.json").read_text())
     assert header == {
-        "kind": "colde field profile",
-        "format": 3,
-        "name": "field",
-        "documents": 20,
-        "model": "model",
-    }
+        "kind": "colde field profile", "format": 3, "name": "field", "documents": 20, "model": "model",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -287,14 +278,12 @@ def test_a_calibration_is_read_as_it_was_written(
 @pytest.mark.parametrize(
     "calibrated",
     [
-        "[]",
-        '{"threshold": 0.3}',
-        '{"threshold": 0.3, "pairs": 40, "calibration": {"slope": "steep"}}',
+        "[]", '{"threshold": 0.3}', '{"threshold": 0.3, "pairs": 40, "calibration": {"slope": "steep"}}',
         '{"threshold": 0.3, "pairs": 40, "calibration": {"kind": "isotonic"}}',
         '{"threshold": NaN, "pairs": 40, "calibration": {}}',
         '{"threshold": 0.3, "pairs": 40, "calibration": {"slope": Infinity}}',
     ],
-)
+)  # fmt: skip
 def test_a_damaged_calibration_is_told(profile: FieldProfile, tmp_path: Path, calibrated: str) -> None:
     profile.save(tmp_path)
     path = tmp_path / "profile.json"
@@ -323,13 +312,11 @@ def test_a_damaged_profile_is_told(profile: FieldProfile, tmp_path: Path, keep: 
 @pytest.mark.parametrize(
     "changed",
     [
-        {"scores": np.array([0.2, 0.1], np.float32)},
-        {"scores": np.array([np.nan], np.float32)},
-        {"centre": np.zeros((2, 2), np.float32)},
-        {"frequencies": np.zeros(3, np.uint16)},
+        {"scores": np.array([0.2, 0.1], np.float32)}, {"scores": np.array([np.nan], np.float32)},
+        {"centre": np.zeros((2, 2), np.float32)}, {"frequencies": np.zeros(3, np.uint16)},
         {"spreads": np.zeros(3, np.int64)},
     ],
-)
+)  # fmt: skip
 def test_arrays_that_are_no_profile_are_told(
     profile: FieldProfile, tmp_path: Path, changed: dict[str, np.ndarray]
 ) -> None:

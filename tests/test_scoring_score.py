@@ -257,13 +257,9 @@ def test_one_chunk_in_common_outweighs_many_that_are_nearly_alike() -> None:
 
 
 SATURATED: list[tuple[float, float, float]] = [
-    (0.0, 0.03, 0.0),
-    (0.03, 0.03, 0.515),
-    (0.1, 0.03, 0.7923077),
-    (0.5, 0.03, 0.9716981),
-    (1.0, 0.03, 1.0),
+    (0.0, 0.03, 0.0), (0.03, 0.03, 0.515), (0.1, 0.03, 0.7923077), (0.5, 0.03, 0.9716981), (1.0, 0.03, 1.0),
     (0.5, 1.0, 2 / 3),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("value", "half", "expected"), SATURATED)

@@ -108,12 +108,10 @@ def test_a_paragraph_divided_and_edited_at_the_seam_is_one_pair() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "kind"),
     [
-        ("EUR 40", "EUR 45", "amount"),
-        ("3 March", "13 March", "date"),
-        ("does not refund", "does refund", "negation"),
-        ("shall levy", "may levy", "obligation"),
+        ("EUR 40", "EUR 45", "amount"), ("3 March", "13 March", "date"),
+        ("does not refund", "does refund", "negation"), ("shall levy", "may levy", "obligation"),
     ],
-)
+)  # fmt: skip
 def test_small_edits_that_tell_are_flagged(before: str, after: str, kind: str) -> None:
     found = align(document(*TEXTS), document(*(text.replace(before, after) for text in TEXTS)), None)
     assert states(found) == ["same", "edited", "same", "same", "same"]
@@ -162,20 +160,13 @@ def test_what_stands_on_one_side_only_is_told_in_its_place() -> None:
 paragraphs = st.lists(
     st.sampled_from(
         [
-            *TEXTS,
-            "None.",
-            "Not applicable.",
-            "9",
-            "9 3.2",
-            "3.2 9 9",
-            PUMP.replace("night", "day"),
-            TAX[:50],
-            CHOIR + " So they say.",
+            *TEXTS, "None.", "Not applicable.", "9", "9 3.2", "3.2 9 9", PUMP.replace("night", "day"),
+            TAX[:50], CHOIR + " So they say.",
         ]
     ),
     min_size=1,
     max_size=9,
-)
+)  # fmt: skip
 
 
 @settings(max_examples=40, deadline=None)
@@ -320,22 +311,14 @@ def test_paragraphs_of_the_examples(versions: Versions) -> None:
 @pytest.mark.parametrize(
     ("kind", "a", "b", "times"),
     [
-        ("number", "0.86", "0.89", 3),
-        ("number", "3.1", "2.9", 3),
-        ("percentage", "31 %", "27 %", 2),
-        ("number", "22", "18", 1),
-        ("percentage", "39 %", "35 %", 1),
-        ("unit", "2 minutes", "2 hours", 1),
-        ("amount", "EUR 58", "EUR 63", 1),
-        ("negation", "not", "", 1),
-        ("obligation", "must", "may", 1),
-        ("date", "8 January", "15 January", 1),
-        ("number", "14 years", "11 years", 1),
-        ("percentage", "80 %", "75 %", 1),
-        ("name", "Ottilie Brandt", "Friedrich Osei", 1),
+        ("number", "0.86", "0.89", 3), ("number", "3.1", "2.9", 3), ("percentage", "31 %", "27 %", 2),
+        ("number", "22", "18", 1), ("percentage", "39 %", "35 %", 1), ("unit", "2 minutes", "2 hours", 1),
+        ("amount", "EUR 58", "EUR 63", 1), ("negation", "not", "", 1), ("obligation", "must", "may", 1),
+        ("date", "8 January", "15 January", 1), ("number", "14 years", "11 years", 1),
+        ("percentage", "80 %", "75 %", 1), ("name", "Ottilie Brandt", "Friedrich Osei", 1),
         ("number", "three metres", "five metres", 1),
     ],
-)
+)  # fmt: skip
 def test_small_edits_of_the_examples(versions: Versions, kind: str, a: str, b: str, times: int) -> None:
     """Nos. 16 to 26."""
     assert versions.flagged(kind, a, b) == times

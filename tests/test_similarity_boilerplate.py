@@ -60,15 +60,12 @@ def test_layout_and_typography_make_no_other_clause() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        SECRET.replace("shall", "may"),
-        SECRET.replace("shall keep", "shall not keep"),
-        SECRET.replace("three", "five"),
-        SECRET.replace("Each party", "The Buyer"),
+        SECRET.replace("shall", "may"), SECRET.replace("shall keep", "shall not keep"),
+        SECRET.replace("three", "five"), SECRET.replace("Each party", "The Buyer"),
         SECRET.replace("has ended", "has ended or been broken"),
-        SECRET.replace("Each party shall", "Beach party shall"),
-        SECRET.replace("terms", "TERMS"),
+        SECRET.replace("Each party shall", "Beach party shall"), SECRET.replace("terms", "TERMS"),
     ],
-)
+)  # fmt: skip
 def test_a_clause_with_one_word_changed_stays(changed: str) -> None:
     assert changed in left(document(("1 Secrecy", f"{changed} {LAW}")))
     assert LAW not in left(document(("1 Secrecy", f"{changed} {LAW}")))

@@ -37,12 +37,9 @@ from colde_cli.similarity.contracts import (
 from colde_cli.similarity.flags import flags
 
 TABLES = (
-    (OBLIGATION, OBLIGATIONS),
-    (SCOPE, SCOPES),
-    (QUANTIFIER, QUANTIFIERS),
-    (COMPARISON, COMPARISONS),
+    (OBLIGATION, OBLIGATIONS), (SCOPE, SCOPES), (QUANTIFIER, QUANTIFIERS), (COMPARISON, COMPARISONS),
     (EXCEPTION, EXCEPTIONS),
-)
+)  # fmt: skip
 CONTRACT = """
 This agreement is made by and between Osei Chemicals Inc., a Delaware corporation (the "Supplier"), and
 Brandt Brewing Ltd. ("BBL"). "Delivery Point" means the gate of the brewery.
@@ -72,34 +69,21 @@ def test_every_phrase_is_found_whole_and_has_its_group(
 @pytest.mark.parametrize(
     ("phrase", "groups", "name"),
     [
-        *(
-            ("is required to", OBLIGATIONS, "duty"),
-            ("must", OBLIGATIONS, "duty"),
-            ("may", OBLIGATIONS, "permission"),
-        ),
-        *(("could", OBLIGATIONS, "possibility"), ("should", OBLIGATIONS, "advice")),
-        *(("best efforts", OBLIGATIONS, "best efforts"), ("haftet", OBLIGATIONS, "liable")),
-        *(
-            ("commercially reasonable efforts", OBLIGATIONS, "reasonable efforts"),
-            ("dürfen", OBLIGATIONS, "permission"),
-        ),
-        *(("est tenue de", OBLIGATIONS, "duty"), ("podrá", OBLIGATIONS, "permission")),
-        *(
-            ("ausschließlich", SCOPES, "exclusive"),
-            ("solely", SCOPES, "only"),
-            ("jointly", SCOPES, "several"),
-        ),
-        *(("and/or", QUANTIFIERS, "or"), ("each", QUANTIFIERS, "all"), ("several", QUANTIFIERS, "some")),
-        *(
-            ("not less than", COMPARISONS, "at least"),
-            ("up to", COMPARISONS, "at most"),
-            ("over", COMPARISONS, "more"),
-        ),
-        *(("no later than", COMPARISONS, "before"), ("höchstens", COMPARISONS, "at most")),
-        *(("provided, however", EXCEPTIONS, "provided that"), ("mit Ausnahme", EXCEPTIONS, "except")),
-        ("the pump", EXCEPTIONS, "the pump"),
+        ("is required to", OBLIGATIONS, "duty"), ("must", OBLIGATIONS, "duty"),
+        ("may", OBLIGATIONS, "permission"), ("could", OBLIGATIONS, "possibility"),
+        ("should", OBLIGATIONS, "advice"), ("best efforts", OBLIGATIONS, "best efforts"),
+        ("haftet", OBLIGATIONS, "liable"),
+        ("commercially reasonable efforts", OBLIGATIONS, "reasonable efforts"),
+        ("dürfen", OBLIGATIONS, "permission"), ("est tenue de", OBLIGATIONS, "duty"),
+        ("podrá", OBLIGATIONS, "permission"), ("ausschließlich", SCOPES, "exclusive"),
+        ("solely", SCOPES, "only"), ("jointly", SCOPES, "several"), ("and/or", QUANTIFIERS, "or"),
+        ("each", QUANTIFIERS, "all"), ("several", QUANTIFIERS, "some"),
+        ("not less than", COMPARISONS, "at least"), ("up to", COMPARISONS, "at most"),
+        ("over", COMPARISONS, "more"), ("no later than", COMPARISONS, "before"),
+        ("höchstens", COMPARISONS, "at most"), ("provided, however", EXCEPTIONS, "provided that"),
+        ("mit Ausnahme", EXCEPTIONS, "except"), ("the pump", EXCEPTIONS, "the pump"),
     ],
-)
+)  # fmt: skip
 def test_groups(phrase: str, groups: Mapping[str, str], name: str) -> None:
     assert group(phrase, groups) == name
 
@@ -151,12 +135,10 @@ def test_a_text_without_words_sets_no_rules() -> None:
 @pytest.mark.parametrize(
     ("text", "binds"),
     [
-        ("he pays it to us all and shall", True),
-        ("he pays it to us all and not", True),
-        ("he pays it to us and shall", False),
-        ("he pays it to us all and goes", False),
+        ("he pays it to us all and shall", True), ("he pays it to us all and not", True),
+        ("he pays it to us and shall", False), ("he pays it to us all and goes", False),
     ],
-)
+)  # fmt: skip
 def test_a_clause_is_long_enough_and_binds(text: str, binds: bool) -> None:
     assert clause(text) is binds
 
@@ -247,22 +229,13 @@ def test_terms_of_either_text_count() -> None:
 @pytest.mark.parametrize(
     ("written", "value", "speaker"),
     [
-        *(
-            ("You", "you", True),
-            ("yours", "you", True),
-            ("your", "you", True),
-            ("We", "we", True),
-            ("us", "we", True),
-        ),
-        *(("Our", "we", True), ("ours", "we", True), ("party", "party", False), ("Parties", "party", False)),
-        *(
-            ("Either  Party", "either party", False),
-            ("no parties", "no parties", False),
-            ("BBL", "bbl", False),
-        ),
-        *(("Supplier's", "supplier", False), ("Supplier’s", "supplier", False), ("youth", "youth", False)),
+        ("You", "you", True), ("yours", "you", True), ("your", "you", True), ("We", "we", True),
+        ("us", "we", True), ("Our", "we", True), ("ours", "we", True), ("party", "party", False),
+        ("Parties", "party", False), ("Either  Party", "either party", False),
+        ("no parties", "no parties", False), ("BBL", "bbl", False), ("Supplier's", "supplier", False),
+        ("Supplier’s", "supplier", False), ("youth", "youth", False),
     ],
-)
+)  # fmt: skip
 def test_forms_of_parties(written: str, value: str, speaker: bool) -> None:
     assert party_value(written) == value
     assert is_speaker(written) is speaker

@@ -22,12 +22,8 @@ def test_a_digest_counts_and_keeps_the_weightiest_change() -> None:
     found = ComparisonDigest.of(compared(document(A), document(B), score=0.25))
     assert (found.a.text, found.b.text, found.a.path) == ("", "", "a.txt")
     assert (found.changes, found.flagged, found.score, found.same_content, found.throughout) == (
-        3,
-        1,
-        0.25,
-        False,
-        1,
-    )
+        3, 1, 0.25, False, 1,
+    )  # fmt: skip
     assert found.summary[State.SAME] == 1
     assert found.top is not None
     assert found.top.flags[0].b == "EUR 45"
@@ -50,12 +46,8 @@ def test_a_passage_of_one_document_has_one_heading() -> None:
 def test_documents_that_are_the_same_have_no_change() -> None:
     found = ComparisonDigest.of(compared(document(A), document(A)))
     assert (found.changes, found.weight, found.top, found.throughout, found.same_content) == (
-        0,
-        0.0,
-        None,
-        0,
-        True,
-    )
+        0, 0.0, None, 0, True,
+    )  # fmt: skip
     assert not found.half_read
     assert digest_data(found)["top"] is None
 

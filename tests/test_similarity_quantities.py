@@ -36,15 +36,11 @@ def test_a_measure_behind_a_reference_or_in_brackets_is_flagged(text: str, befor
 @pytest.mark.parametrize(
     "text",
     [
-        "as filed on Schedule 13G of it",
-        "see Section 12g of it",
-        "see Table 3 Days to failure",
-        "under Section 5 may be ended",
-        "as stated in [12] and [13, 14]",
-        "on page 3 or 5 of it",
+        "as filed on Schedule 13G of it", "see Section 12g of it", "see Table 3 Days to failure",
+        "under Section 5 may be ended", "as stated in [12] and [13, 14]", "on page 3 or 5 of it",
         "see Section 3.10.2020 of it",
     ],
-)
+)  # fmt: skip
 def test_labels_that_look_like_measures_are_none(text: str) -> None:
     assert numbers(text) == ()
 
@@ -111,24 +107,15 @@ def test_what_is_only_written_otherwise_is_the_same(kind: str, written: list[str
 @pytest.mark.parametrize(
     ("kind", "one", "other"),
     [
-        ("date", "3/4/2021", "4/3/2021"),
-        ("date", "3/4/2021", "3 April 2021"),
-        ("date", "May 2021", "May 20"),
-        ("date", "3 June 2021", "3 juillet 2021"),
-        ("amount", "$1.000", "$1"),
-        ("amount", "$1.000", "$1,000"),
-        ("amount", "$1.000 million", "$1.000"),
-        ("amount", "$1,000", "USD 1,000"),
-        ("amount", "$1,000", "€1,000"),
-        ("amount", "$1.5 million", "$1.5 billion"),
-        ("amount", "two and three dollars", "five dollars"),
-        ("amount", "50 pounds", "£5"),
-        ("percentage", "4.000%", "4%"),
-        ("percentage", "-4%", "4%"),
-        ("number", "2.0", "2"),
-        ("number", "3.10", "3.1"),
+        ("date", "3/4/2021", "4/3/2021"), ("date", "3/4/2021", "3 April 2021"),
+        ("date", "May 2021", "May 20"), ("date", "3 June 2021", "3 juillet 2021"), ("amount", "$1.000", "$1"),
+        ("amount", "$1.000", "$1,000"), ("amount", "$1.000 million", "$1.000"),
+        ("amount", "$1,000", "USD 1,000"), ("amount", "$1,000", "€1,000"),
+        ("amount", "$1.5 million", "$1.5 billion"), ("amount", "two and three dollars", "five dollars"),
+        ("amount", "50 pounds", "£5"), ("percentage", "4.000%", "4%"), ("percentage", "-4%", "4%"),
+        ("number", "2.0", "2"), ("number", "3.10", "3.1"),
     ],
-)
+)  # fmt: skip
 def test_what_may_be_another_value_is_not_the_same(kind: str, one: str, other: str) -> None:
     assert normal_form(one, kind) != normal_form(other, kind)
 
@@ -172,16 +159,12 @@ def test_two_amounts_never_have_one_form(
 @pytest.mark.parametrize(
     ("a", "b", "kind"),
     [
-        ("4% per year", "4% per month", "percentage"),
-        ("$5 a year", "$5 a month", "amount"),
-        ("$500 annually", "$500 monthly", "amount"),
-        ("$500 monthly", "$500", "amount"),
-        ("EUR 40/day", "EUR 40/week", "amount"),
-        ("40 hours per week", "40 hours per month", "unit"),
-        ("5:00 p.m.", "5:00 a.m.", "number"),
-        ("5:30pm", "5:30am", "number"),
+        ("4% per year", "4% per month", "percentage"), ("$5 a year", "$5 a month", "amount"),
+        ("$500 annually", "$500 monthly", "amount"), ("$500 monthly", "$500", "amount"),
+        ("EUR 40/day", "EUR 40/week", "amount"), ("40 hours per week", "40 hours per month", "unit"),
+        ("5:00 p.m.", "5:00 a.m.", "number"), ("5:30pm", "5:30am", "number"),
     ],
-)
+)  # fmt: skip
 def test_another_rate_or_time_of_day_is_flagged(a: str, b: str, kind: str) -> None:
     found = flags(f"It was {a} at the mill.", f"It was {b} at the mill.")
     assert [(flag.kind.value, flag.a, flag.b) for flag in found] == [(kind, a, b)]

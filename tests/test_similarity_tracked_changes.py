@@ -108,11 +108,8 @@ def test_a_flow_ends_its_blocks_and_knows_where_they_stand() -> None:
     flow = Flow.of(of, frozenset({2}))
     assert flow.text == f"1 Shore{BREAK}{SHORE}{BREAK}{PIER}{TABLE_END}{ROPE}{BREAK}"
     assert [(block.text, block.level) for block in flow.blocks] == [
-        ("1 Shore", 1),
-        (SHORE, 0),
-        (PIER, 0),
-        (ROPE, 0),
-    ]
+        ("1 Shore", 1), (SHORE, 0), (PIER, 0), (ROPE, 0),
+    ]  # fmt: skip
     assert [of.text[block.span.start : block.span.end] for block in flow.blocks[1:]] == [SHORE, PIER, ROPE]
     for block, start in zip(flow.blocks, flow.starts, strict=True):
         assert flow.text[start:].startswith(block.text)

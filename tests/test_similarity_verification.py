@@ -141,11 +141,8 @@ def test_typesetting_is_told_apart() -> None:
     assert (found.passages, found.headings, found.verified) == ((), (), False)
     (place,) = found.typesetting
     assert (place.before, place.a_text, place.b_text, place.after) == (
-        "The",
-        "“pump”",
-        '"pump"',
-        "runs at night.",
-    )
+        "The", "“pump”", '"pump"', "runs at night.",
+    )  # fmt: skip
     assert (a.text[place.a.start : place.a.end], b.text[place.b.start : place.b.end]) == ("“pump”", '"pump"')
     assert verify_documents(a, b, (), IgnoreOptions(whitespace=True)).verified
 

@@ -114,24 +114,18 @@ def test_settings_have_the_kind_of_what_they_set() -> None:
     assert settings("smith", "paper_compat=true") == {"network": (("paper_compat", True),)}
     given = ["temperature=0.1", "residual=none", "head-learning-rate=3e-4", "memory_bank=9"]
     assert parse_settings(given, "colde", {}) == {
-        "temperature": 0.1,
-        "residual": "none",
-        "head_learning_rate": 3e-4,
-        "memory_bank": 9,
-    }
+        "temperature": 0.1, "residual": "none", "head_learning_rate": 3e-4, "memory_bank": 9,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("system", "text", "message"),
     [
-        ("han", "hidden", "NAME=VALUE"),
-        ("han", "size=3", "hidden=50"),
-        ("han", "temperature=1", "hidden=50"),
-        ("han", "hidden=many", "a whole number"),
-        ("han", "channels=8", "hidden=50"),
-        ("smith", "paper_compat=perhaps", "true or false"),
+        ("han", "hidden", "NAME=VALUE"), ("han", "size=3", "hidden=50"),
+        ("han", "temperature=1", "hidden=50"), ("han", "hidden=many", "a whole number"),
+        ("han", "channels=8", "hidden=50"), ("smith", "paper_compat=perhaps", "true or false"),
     ],
-)
+)  # fmt: skip
 def test_settings_that_mean_nothing_are_named(system: str, text: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         settings(system, text)
@@ -140,16 +134,11 @@ def test_settings_that_mean_nothing_are_named(system: str, text: str, message: s
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("temperature=0", "between 0.01 and 10"),
-        ("average=1", "between 0 and 0.9999"),
-        ("windows=-1", "between 0"),
-        ("residual=some", "one of none, mean"),
-        ("heads=2.5", "a whole number"),
-        ("loss=sincere", "colde has"),
-        ("epochs=3", "colde has"),
-        ("row_tokens=9", "colde has"),
+        ("temperature=0", "between 0.01 and 10"), ("average=1", "between 0 and 0.9999"),
+        ("windows=-1", "between 0"), ("residual=some", "one of none, mean"), ("heads=2.5", "a whole number"),
+        ("loss=sincere", "colde has"), ("epochs=3", "colde has"), ("row_tokens=9", "colde has"),
     ],
-)
+)  # fmt: skip
 def test_settings_of_colde_that_are_wrong_are_named(text: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         parse_settings([text], "colde", {})

@@ -25,14 +25,9 @@ from colde_cli.systems.laser import OBJECTIVES, make_pair, pretrain_pairs, split
 TOKENIZER = word_tokenizer()
 WORDS = TOKENIZER.get_vocab_size()
 BACKBONE = {
-    "model_type": "bert",
-    "vocab_size": WORDS,
-    "hidden_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "max_position_embeddings": 32,
-}
+    "model_type": "bert", "vocab_size": WORDS, "hidden_size": 16, "num_hidden_layers": 1,
+    "num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 32,
+}  # fmt: skip
 CPU = torch.device("cpu")
 SENTENCE, REST = np.array([4, 5, 6]), np.arange(7, 16)
 

@@ -19,16 +19,10 @@ from colde_cli.systems.longformer import SLong, longformer_of_bert
 
 # As of RoBERTa: id 0 is <s>, 1 is padding; windows of two widths, neither of which divides the lengths.
 FIELDS = {
-    "vocab_size": 50,
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 64,
-    "max_position_embeddings": 72,
-    "attention_window": [8, 6],
-    "pad_token_id": 1,
+    "vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "intermediate_size": 64, "max_position_embeddings": 72, "attention_window": [8, 6], "pad_token_id": 1,
     "type_vocab_size": 1,
-}
+}  # fmt: skip
 CONFIG = SystemConfig("slong", "flat", 70, 1, 32, {"window": 8, "id_shift": 1}, FIELDS, 50)
 LENGTHS = (41, 17, 5)
 

@@ -21,22 +21,13 @@ from colde_cli.systems.smith import COMBINATIONS, Combination, Smith, SmithSizes
 
 HIDDEN, WORDS = 16, 40
 SIZES = {
-    "hidden": HIDDEN,
-    "heads": 2,
-    "intermediate": 32,
-    "sentence_layers": 2,
-    "document_layers": 2,
+    "hidden": HIDDEN, "heads": 2, "intermediate": 32, "sentence_layers": 2, "document_layers": 2,
     "attention_hidden": 8,
-}
+}  # fmt: skip
 BACKBONE = {
-    "model_type": "bert",
-    "vocab_size": WORDS,
-    "hidden_size": HIDDEN,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "max_position_embeddings": 24,
-}
+    "model_type": "bert", "vocab_size": WORDS, "hidden_size": HIDDEN, "num_hidden_layers": 2,
+    "num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 24,
+}  # fmt: skip
 
 
 def config_of(combine: Combination = "normal", **changes: Any) -> SystemConfig:
@@ -227,13 +218,10 @@ def graph_of(network: Any, target: Path, height: int) -> Any:
 @pytest.mark.parametrize(
     ("combine", "compat"),
     [
-        ("normal", False),
-        ("sum-concat", True),
-        ("mean-concat", False),
-        ("attention", False),
+        ("normal", False), ("sum-concat", True), ("mean-concat", False), ("attention", False),
         ("attention", True),
     ],
-)
+)  # fmt: skip
 def test_graph_equals_the_module(combine: Combination, compat: bool, tmp_path: Path) -> None:
     network = smith_of(combine, paper_compat=compat)
     session = graph_of(network, tmp_path / "tower.onnx", 3)

@@ -81,12 +81,9 @@ CASES = {
     "smash": case(Smash, pack_sentences, 6, 48, embedding=16, hidden=8),
 }
 TEXTS = [
-    text_on("bees", 0),
-    "Sail.",
-    text_on("boats", 1, paragraphs=4),
-    text_on("birds", 2, paragraphs=1),
+    text_on("bees", 0), "Sail.", text_on("boats", 1, paragraphs=4), text_on("birds", 2, paragraphs=1),
     "Hive queen.\n\nDough.",
-]
+]  # fmt: skip
 
 every_tower = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
