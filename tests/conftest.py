@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from late import import_late
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -62,6 +63,13 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(scope="module")
+def late_imports(request: pytest.FixtureRequest) -> None:
+    """What these tests import `if TYPE_CHECKING`, imported after all; they are skipped where torch is absent."""
+    pytest.importorskip("torch")
+    import_late(request.module)
 
 
 @pytest.fixture(scope="session")

@@ -25,9 +25,8 @@ def test_one_file_is_a_list_of_one(repository: Path, tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.jsonl"
     write(pairs, {"a": a, "b": b, "label": 1}, {"a": a, "b": c, "label": 0})
     assert read_data(docs) == read_data(str(docs)) == read_data([docs])
-    ((alone,), (listed,)) = (
-        read_evaluation_sets(*files, (), "test") for files in ((docs, pairs), ([docs], [pairs]))
-    )
+    (alone,) = read_evaluation_sets(docs, pairs, (), "test")
+    (listed,) = read_evaluation_sets([docs], [pairs], (), "test")
     assert (alone.name, alone.pairs) == (listed.name, listed.pairs)
 
 

@@ -46,7 +46,7 @@ class Numbered:
 
     def scores(self, pairs: IdPairs) -> FloatArray:
         jitter = [random.Random(" ".join(sorted(pair))).gauss(0, self.noise) for pair in pairs]
-        return np.array([-abs(int(a) - int(b)) for a, b in pairs]) / 10 + np.array(jitter)
+        return np.array([-abs(int(a) - int(b)) / 10 for a, b in pairs]) + np.array(jitter, np.float64)
 
 
 def row(
@@ -189,9 +189,9 @@ def test_partners_are_links_else_classes() -> None:
     pairs = [LabelledPair("0", "1", True), LabelledPair("1", "2", False)]
     linked = [row("0", related=("1", "gone")), row("1", label="x"), row("2", label="x")]
     field = make_evaluation_set("f", linked, pairs)
-    assert (field.relevant, field.relevance) == ({"0": {"1"}, "1": {"0"}}, "links")
+    assert [field.relevant, field.relevance] == [{"0": {"1"}, "1": {"0"}}, "links"]
     classes = make_evaluation_set("f", [row("0"), row("1", label="x"), row("2", label="x")], pairs)
-    assert (classes.relevant, classes.relevance) == ({"1": {"2"}, "2": {"1"}}, "labels")
+    assert [classes.relevant, classes.relevance] == [{"1": {"2"}, "2": {"1"}}, "labels"]
 
 
 def words(texts: dict[str, str], training: Sequence[str] = ()) -> EvaluationSet:

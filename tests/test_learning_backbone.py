@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
 from tiny_backbone import write_backbone
 
 from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS, ModelConfig
 from colde_cli.errors import ModelError
-from colde_cli.learning.backbone import load_backbone
-from colde_cli.learning.colde import Colde, save_weights
+
+if TYPE_CHECKING:
+    import torch
+
+    from colde_cli.learning.backbone import load_backbone
+    from colde_cli.learning.colde import Colde, save_weights
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 
 @pytest.fixture(scope="module")

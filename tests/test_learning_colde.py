@@ -6,35 +6,37 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-
-pytest.importorskip("torch")
-
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from safetensors.torch import load_file
 from tokenizers import Tokenizer, models, pre_tokenizers
-from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence
-from transformers import BertConfig, BertModel
 
 from colde_cli.documents.chunking import Chunker
 from colde_cli.documents.document import Part, assemble
 from colde_cli.encoder.layout import WEIGHTS, ModelConfig, ModelFolder
 from colde_cli.errors import ModelError
-from colde_cli.learning.colde import (
-    BiLSTM,
-    ChunkEncoder,
-    Colde,
-    DocumentHead,
-    HeadTensors,
-    load_colde,
-    save_weights,
-)
-from colde_cli.learning.losses import cosine_loss, supcon
+
+if TYPE_CHECKING:
+    import torch
+    from safetensors.torch import load_file
+    from torch import Tensor, nn
+    from torch.nn.utils.rnn import pack_padded_sequence
+    from transformers import BertConfig, BertModel
+
+    from colde_cli.learning.colde import (
+        BiLSTM,
+        ChunkEncoder,
+        Colde,
+        DocumentHead,
+        HeadTensors,
+        load_colde,
+        save_weights,
+    )
+    from colde_cli.learning.losses import cosine_loss, supcon
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 HIDDEN = 24
 BACKBONE = {

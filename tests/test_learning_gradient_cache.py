@@ -2,84 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.autograd.graph import saved_tensors_hooks
-from transformers import BertConfig, BertModel
 
-from colde_cli.encoder.layout import ModelConfig
 from colde_cli.learning.augmentation import Needed
-from colde_cli.learning.colde import Colde
-from colde_cli.learning.gradient_cache import (
-    TrainedChunks,
-    activation_bytes,
-    cached_backward,
-    micro_batches,
-    plan,
-)
-from colde_cli.learning.losses import supcon
 from colde_cli.learning.tokens import ChunkStore
 
-LENGTHS = (5, 3, 9, 9, 4, 7, 6, 3)
-SECTIONS = torch.tensor([0, 0, 1, 1, 0, 0, 1, 1])
-NUMBERS = torch.tensor([0, 1] * 4)
+if TYPE_CHECKING:
+    import torch
+    from tiny_colde import NUMBERS, SECTIONS, batch, loss_with, model, positions
+    from torch import Tensor, nn
+    from torch.autograd.graph import saved_tensors_hooks
+    from transformers import BertConfig, BertModel
 
-
-def model(dropout: float, chunk_position: str = "post") -> Colde:
-    backbone = {
-        "model_type": "bert", "vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2,
-        "num_attention_heads": 2, "intermediate_size": 32, "hidden_dropout_prob": dropout,
-        "attention_probs_dropout_prob": dropout, "max_position_embeddings": 16, "type_vocab_size": 2,
-        "pad_token_id": 0,
-    }  # fmt: skip
-    torch.manual_seed(1)
-    config = ModelConfig(
-        backbone=backbone,
-        backbone_name="test",
-        chunk_position=chunk_position,  # type: ignore[arg-type]
-        attention_heads=2,
-        lstm_hidden=8,
-        projection=8,
-        dropout=dropout,
+    from colde_cli.learning.colde import Colde
+    from colde_cli.learning.gradient_cache import (
+        TrainedChunks,
+        activation_bytes,
+        cached_backward,
+        micro_batches,
+        plan,
     )
-    return Colde(config).train()
 
-
-def batch(lengths: tuple[int, ...] = LENGTHS) -> list[NDArray[np.int32]]:
-    generator = np.random.default_rng(2)
-    return [generator.integers(1, 40, length).astype(np.int32) for length in lengths]
-
-
-def loss_with(colde: Colde) -> Callable[[Tensor], Tensor]:
-    """SupCon over two documents of two sections of two chunks each; the sections attend to one another."""
-
-    def loss_of(vectors: Tensor) -> Tensor:
-        head = colde.head(
-            vectors.view(4, 2, -1),
-            torch.full((4,), 2),
-            torch.tensor([1, 0, 3, 2]),
-            torch.tensor([0, 1, 0, 1]),
-            torch.arange(2).expand(4, 2),
-        )
-        document = torch.tensor([0, 0, 1, 1])
-        return supcon(head.vectors, document[:, None] == document[None, :], 0.5)
-
-    return loss_of
-
-
-def positions(colde: Colde) -> dict[str, Any]:
-    return {"section_ids": SECTIONS, "chunk_ids": NUMBERS} if colde.encoder.takes_positions else {}
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 
 def whole_batch_backward(colde: Colde, micro_tokens: int) -> Tensor:

@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
-
-torch = pytest.importorskip("torch")
-ort = pytest.importorskip("onnxruntime")
 
 from colde_cli import settings
 from colde_cli.encoder.layout import ENCODER_GRAPHS, ModelConfig, open_folder
 from colde_cli.errors import OptionError
-from colde_cli.learning.colde import Colde, load_colde, save_weights
-from colde_cli.learning.graphs import (
-    STORED,
-    export_model,
-    fuse_nodes,
-    halve,
-    share_weights,
-    stored_digest,
-    write_chunk_encoder,
-    write_head,
-)
-from colde_cli.learning.smooth_quant import activation_maxima, prepare, quantize
+
+if TYPE_CHECKING:
+    import torch
+
+    from colde_cli.learning.colde import Colde, load_colde, save_weights
+    from colde_cli.learning.graphs import (
+        STORED,
+        export_model,
+        fuse_nodes,
+        halve,
+        share_weights,
+        stored_digest,
+        write_chunk_encoder,
+        write_head,
+    )
+    from colde_cli.learning.smooth_quant import activation_maxima, prepare, quantize
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 TINY = {
     "vocab_size": 300, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -51,12 +56,15 @@ def run(path: Path, **feed: np.ndarray) -> list[np.ndarray]:
         "session.x64quantprecision", "1"
     )  # as served, on processors without VNNI
     session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    return session.run(None, feed)
+    found: list[np.ndarray] = session.run(None, feed)
+    return found
 
 
 def cosines(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    product = (left * right).sum(-1)
-    return product / np.linalg.norm(left, axis=-1) / np.linalg.norm(right, axis=-1)
+    found: np.ndarray = (
+        (left * right).sum(-1) / np.linalg.norm(left, axis=-1) / np.linalg.norm(right, axis=-1)
+    )
+    return found
 
 
 @pytest.mark.parametrize("pool", ["mean", "cls", "pooler"])
@@ -193,7 +201,7 @@ def test_graphs_that_share_weights_give_the_same_bytes(tmp_path: Path, name: str
     share_weights(shared, [folder / "model.safetensors"])
     ids = np.asarray(samples(1, seed=5), np.int64)
     rng = np.random.default_rng(5)
-    feed = {
+    feed: dict[str, np.ndarray] = {
         "input_ids": ids, "attention_mask": np.ones_like(ids),
         "chunk_vectors": rng.normal(size=(2, 9, 32)).astype(np.float32), "lengths": np.array([9, 4]),
         "partners": np.array([1, 0]), "section_ids": np.zeros(2, np.int64),
@@ -272,7 +280,7 @@ def test_a_chunk_encoder_stays_the_same_when_the_head_is_trained(tmp_path: Path)
         model = load_colde(open_folder(folder))
         with torch.no_grad():
             model.head.center.add_(shift)
-            model.head.projection[1].weight.add_(shift)
+            model.state_dict()["head.projection.1.weight"].add_(shift)
         save_weights(model, folder)
         export_model(folder, precisions=("fp16",))
         graphs.append(folder)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch")
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colde_cli.learning.learner import ChunkMemory
-from colde_cli.learning.losses import ChunkRows
+if TYPE_CHECKING:
+    import torch
+
+    from colde_cli.learning.learner import ChunkMemory
+    from colde_cli.learning.losses import ChunkRows
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 FILES = np.array([0, 0, 0, 0, 1, 1, 1, 1])
 

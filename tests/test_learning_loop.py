@@ -6,42 +6,45 @@ import json
 import signal
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
-import torch
 from tiny_backbone import write_backbone, write_documents
-from torch import nn
 
 from colde_cli.errors import ModelError, OptionError
 from colde_cli.evaluation.data import read_data
 from colde_cli.learning.augmentation import whole_views
-from colde_cli.learning.backbone import Backbone, load_backbone
-from colde_cli.learning.colde import Colde
-from colde_cli.learning.colde_training import build_model
-from colde_cli.learning.gradient_cache import FrozenChunks, TrainedChunks, activation_bytes, micro_tokens
 from colde_cli.learning.journal import TIME_UP, Interruption, Journal
-from colde_cli.learning.learner import ColdeLearner, ColdeTask, set_center
-from colde_cli.learning.loop import (
-    Averages,
-    Checkpoint,
-    Optimiser,
-    Outcome,
-    Stopped,
-    Task,
-    parameter_groups,
-    rate_factor,
-    train,
-)
-from colde_cli.learning.losses import PairLoss
 from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.sampling import Positives, Split
 from colde_cli.learning.tokens import chunk_documents
 
-CPU = torch.device("cpu")
+if TYPE_CHECKING:
+    import torch
+    from tiny_networks import CPU
+    from torch import nn
+
+    from colde_cli.learning.backbone import Backbone, load_backbone
+    from colde_cli.learning.colde import Colde
+    from colde_cli.learning.colde_training import build_model
+    from colde_cli.learning.gradient_cache import FrozenChunks, TrainedChunks, activation_bytes, micro_tokens
+    from colde_cli.learning.learner import ColdeLearner, ColdeTask, set_center
+    from colde_cli.learning.loop import (
+        Averages,
+        Checkpoint,
+        Optimiser,
+        Outcome,
+        Stopped,
+        Task,
+        parameter_groups,
+        rate_factor,
+        train,
+    )
+    from colde_cli.learning.losses import PairLoss
+
+pytestmark = pytest.mark.usefixtures("late_imports")
+
 RECIPE = Recipe(
     freeze_backbone=True,
     epochs=3,
@@ -113,7 +116,7 @@ def weights(model: Colde) -> dict[str, np.ndarray]:
     return {name: tensor.detach().numpy().copy() for name, tensor in model.state_dict().items()}
 
 
-VARIANTS = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "frozen": {},
     "mean": {"residual": "mean"},
     "no-lstm": {"ablations": ("no-lstm",)},
@@ -147,7 +150,7 @@ def test_stopping_and_going_on_changes_nothing(
     name: str, task: ColdeTask, backbone: Backbone, tmp_path: Path
 ) -> None:
     """The stop is in the second epoch: losses after it depend on the centre that was set at the end of the first."""
-    recipe = replace(RECIPE, **VARIANTS[name])  # type: ignore[arg-type]
+    recipe = replace(RECIPE, **VARIANTS[name])
     straight = learner(task, backbone, recipe)
     whole = Notes()
     first = run(straight, tmp_path / "straight", whole)
@@ -324,7 +327,7 @@ def test_memory_decides_how_much_goes_through_bert(backbone: Backbone) -> None:
         micro_tokens(whole, 10**5)
 
 
-def lines(folder: Path) -> list[dict[str, float]]:
+def lines(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
 
 

@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 from math import exp, log
 from random import Random
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
-from torch.nn import functional
+from made_up import made
 
-from colde_cli.learning.losses import (
-    ChunkRows,
-    PairLoss,
-    contrast,
-    cosine_loss,
-    cosines,
-    mean_scores,
-    soft_maximum_scores,
-    supcon,
-)
 from colde_cli.scoring.score import counterparts
 
+if TYPE_CHECKING:
+    import torch
+    from tiny_networks import on_circle
+    from torch import Tensor
+    from torch.nn import functional
 
-def on_circle(*degrees: float) -> Tensor:
-    angles = torch.deg2rad(torch.tensor(degrees, dtype=torch.float64))
-    return torch.stack([angles.cos(), angles.sin()], dim=1)
+    from colde_cli.learning.losses import (
+        ChunkRows,
+        PairLoss,
+        contrast,
+        cosine_loss,
+        cosines,
+        mean_scores,
+        soft_maximum_scores,
+        supcon,
+    )
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 
 def same(labels: list[int]) -> Tensor:
@@ -41,8 +40,13 @@ def same(labels: list[int]) -> Tensor:
     return values[:, None] == values[None, :]
 
 
-GOLDEN = on_circle(0, 10, 90, 100, 45, 60)
-GOLDEN_POSITIVES = same([0, 0, 0, 0, 1, 1])
+def golden() -> Tensor:
+    return on_circle(0, 10, 90, 100, 45, 60)
+
+
+def golden_positives() -> Tensor:
+    return same([0, 0, 0, 0, 1, 1])
+
 
 batches = st.integers(2, 9).flatmap(
     lambda rows: st.tuples(
@@ -60,22 +64,22 @@ def drawn(batch: tuple[int, list[int], int]) -> tuple[Tensor, Tensor]:
 
 def test_golden_supcon() -> None:
     """The mean of 2.2133, 2.1371, 2.1903, 2.2717, 1.2219 and 1.2259, without a base temperature of 0.07."""
-    assert float(supcon(GOLDEN, GOLDEN_POSITIVES, 0.5)) == pytest.approx(1.8767, abs=5e-5)
+    assert float(supcon(golden(), golden_positives(), 0.5)) == pytest.approx(1.8767, abs=5e-5)
     vectors = on_circle(*[30.0] * 16)
     assert float(supcon(vectors, same([1] * 16), 0.5)) == pytest.approx(math.log(15))
 
 
 def test_an_anchor_without_a_positive_is_skipped() -> None:
     """Two pairs and two loners: the loners stand in the denominators only."""
-    scores = (cosines(GOLDEN, GOLDEN) / 0.5).fill_diagonal_(-math.inf)
+    scores = (cosines(golden(), golden()) / 0.5).fill_diagonal_(-math.inf)
     by_hand = [float(scores[i].logsumexp(0) - scores[i, i ^ 1]) for i in range(4)]
-    loss = supcon(GOLDEN, same([0, 0, 1, 1, 2, 3]), 0.5)
+    loss = supcon(golden(), same([0, 0, 1, 1, 2, 3]), 0.5)
     assert float(loss) == pytest.approx(sum(by_hand) / 4)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 6])
 def test_no_positive_at_all_is_zero_with_zero_gradient(rows: int) -> None:
-    vectors = GOLDEN[:rows].float().requires_grad_()
+    vectors = golden()[:rows].float().requires_grad_()
     loss = supcon(vectors, same(list(range(rows))), 0.5)
     loss.backward()  # type: ignore[no-untyped-call]
     assert loss.item() == 0.0
@@ -112,11 +116,11 @@ def test_scale_is_temperature_and_a_low_one_stays_finite(
 
 
 def test_autocast_does_not_narrow_the_losses() -> None:
-    vectors = GOLDEN.float()
+    vectors = golden().float()
     with torch.autocast("cpu", torch.bfloat16):
-        inside = supcon(vectors, GOLDEN_POSITIVES, 0.05)
+        inside = supcon(vectors, golden_positives(), 0.05)
     assert inside.dtype == torch.float32
-    torch.testing.assert_close(inside, supcon(vectors, GOLDEN_POSITIVES, 0.05))
+    torch.testing.assert_close(inside, supcon(vectors, golden_positives(), 0.05))
 
 
 def test_a_relation_need_not_be_transitive() -> None:
@@ -135,17 +139,10 @@ def test_cosine_loss_by_hand() -> None:
     assert float(cosine_loss(vectors[:2], same([0, 0]))) == pytest.approx(0.25)
 
 
-@dataclass
-class Chunked:
-    """The chunks of a document, as far as the chunk score needs them."""
-
-    centred_unit_vectors: np.ndarray
-    shares: np.ndarray
-
-
-CHUNKS = torch.stack([on_circle(0, 90), on_circle(30, 30), on_circle(60, 180)])
-SHARES = torch.tensor([[0.5, 0.5], [1.0, 0.0], [0.75, 0.25]], dtype=torch.float64)
-ROWS = ChunkRows(CHUNKS, SHARES)
+def three() -> ChunkRows:
+    """Three documents of two chunks each, the second one's second padding."""
+    vectors = torch.stack([on_circle(0, 90), on_circle(30, 30), on_circle(60, 180)])
+    return ChunkRows(vectors, torch.tensor([[0.5, 0.5], [1.0, 0.0], [0.75, 0.25]], dtype=torch.float64))
 
 
 def test_soft_maximum_by_hand() -> None:
@@ -153,7 +150,7 @@ def test_soft_maximum_by_hand() -> None:
     t = 0.1
     forth = t * log(0.5 * exp(math.cos(math.pi / 6) / t) + 0.5 * exp(0.5 / t))
     back = math.cos(math.pi / 6)
-    scores = soft_maximum_scores(ROWS, ROWS, t)
+    scores = soft_maximum_scores(three(), three(), t)
     assert float(scores[0, 1]) == pytest.approx((forth + back) / 2)
     torch.testing.assert_close(scores, scores.T)
     torch.testing.assert_close(scores.diagonal(), torch.ones(3, dtype=torch.float64))
@@ -170,7 +167,8 @@ def test_the_soft_maximum_is_the_score_that_is_served(seed: int, counts: list[in
     rows_given = ChunkRows(3 * chunks, shares)
     scores = soft_maximum_scores(rows_given, rows_given, sharpness)
     rows = [
-        Chunked(chunks[row, :count].numpy(), shares[row, :count].numpy()) for row, count in enumerate(counts)
+        replace(made(0), centred_unit_vectors=chunks[row, :count].numpy(), shares=shares[row, :count].numpy())
+        for row, count in enumerate(counts)
     ]
     for i, one in enumerate(rows):
         for j, other in enumerate(rows):
@@ -179,7 +177,7 @@ def test_the_soft_maximum_is_the_score_that_is_served(seed: int, counts: list[in
 
 def test_golden_contrast_of_means() -> None:
     """The means point to 45, 30 and 120 degrees; the padding of document 1 does not count."""
-    scores = mean_scores(ROWS, ROWS)
+    scores = mean_scores(three(), three())
     assert float(scores[0, 1]) == pytest.approx(math.cos(math.radians(15)))
     assert float(scores[1, 2]) == pytest.approx(0.0, abs=1e-12)
     loss = contrast(scores, same([0, 0, 1]), 0.07)
@@ -200,12 +198,12 @@ def test_others_join_the_contrast_without_being_anchors() -> None:
 
 
 def test_rows_of_different_widths_follow_one_another() -> None:
-    narrow = ChunkRows(CHUNKS[1:2, :1], SHARES[1:2, :1])
-    joined = narrow.followed_by(ROWS)
-    expected = ChunkRows(CHUNKS[[1, 0, 1, 2]], SHARES[[1, 0, 1, 2]])
+    narrow = ChunkRows(three().vectors[1:2, :1], three().shares[1:2, :1])
+    joined = narrow.followed_by(three())
+    expected = ChunkRows(three().vectors[[1, 0, 1, 2]], three().shares[[1, 0, 1, 2]])
     torch.testing.assert_close(joined.shares, expected.shares)
     for score in (lambda a, b: soft_maximum_scores(a, b, 0.1), mean_scores):
-        torch.testing.assert_close(score(joined, ROWS), score(expected, ROWS))
+        torch.testing.assert_close(score(joined, three()), score(expected, three()))
 
 
 def test_golden_value() -> None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
-from test_commands_train import QUICK, colde, refusal
 from tiny_backbone import SUBJECTS, write_backbone, write_documents
 
-from colde_cli.learning.backbone import load_backbone
-from colde_cli.learning.prepared import read_prepared
+if TYPE_CHECKING:
+    from test_commands_train import QUICK, colde, refusal
+
+    from colde_cli.learning.backbone import load_backbone
+    from colde_cli.learning.prepared import read_prepared
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 PAIRS = [
     ("bees-0", "bees-1", 1), ("boats-0", "boats-1", 1), ("bees-0", "boats-0", 0), ("bees-1", "boats-1", 0),

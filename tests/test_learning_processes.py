@@ -8,44 +8,27 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from test_learning_gradient_cache import batch, loss_with, model, positions
 from tiny_backbone import write_backbone, write_documents
 
-from colde_cli.commands.train import Display
 from colde_cli.errors import OptionError
-from colde_cli.learning.colde_training import ColdeTraining
-from colde_cli.learning.gradient_cache import cached_backward
-from colde_cli.learning.processes import ALONE, Processes, join
 from colde_cli.learning.recipe import Recipe
-from colde_cli.learning.run import Job, train_model
+
+if TYPE_CHECKING:
+    import torch
+    from tiny_colde import write_gradients
+
+    from colde_cli.commands.train import Display
+    from colde_cli.learning.colde_training import ColdeTraining
+    from colde_cli.learning.processes import ALONE, Processes, join
+    from colde_cli.learning.run import Job, train_model
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 TESTS = Path(__file__).parent
-
-
-def gradients(path: Path, dropout: float, processes: Processes) -> None:
-    """Write down what one batch gives, of a gradient that holds ones already."""
-    colde = model(dropout, "input")
-    for weight in colde.encoder.parameters():
-        weight.grad = torch.ones_like(weight)
-    torch.manual_seed(3)
-    loss = cached_backward(
-        colde.encoder,
-        batch(),
-        loss_with(colde),
-        micro_tokens=20,
-        processes=processes,
-        **positions(colde),
-    )
-    found = {
-        name: weight.grad.numpy() for name, weight in colde.named_parameters() if weight.grad is not None
-    }
-    np.savez(path, loss=loss.numpy(), after=torch.rand(4).numpy(), **found)
 
 
 def together(code: str, *arguments: object) -> list[subprocess.CompletedProcess[str]]:
@@ -84,10 +67,11 @@ def _at_port(port: int, code: str, *arguments: object) -> list[subprocess.Comple
 GRADIENTS = """
 import sys
 from pathlib import Path
-from test_learning_processes import gradients, join
+from colde_cli.learning.processes import join
+from tiny_colde import write_gradients
 processes = join("cpu")
 for dropout in (0.0, 0.1):
-    gradients(Path(sys.argv[1]) / f"{processes.number}-{dropout}.npz", dropout, processes)
+    write_gradients(Path(sys.argv[1]) / f"{processes.number}-{dropout}.npz", dropout, processes)
 processes.leave()
 """
 
@@ -96,7 +80,7 @@ processes.leave()
 def test_gradients_are_those_of_one_process(tmp_path: Path) -> None:
     for done in together(GRADIENTS, tmp_path):
         assert done.returncode == 0, done.stderr
-    gradients(tmp_path / "alone.npz", 0.0, ALONE)
+    write_gradients(tmp_path / "alone.npz", 0.0, ALONE)
     wanted = np.load(tmp_path / "alone.npz")
     for number in range(2):
         found = np.load(tmp_path / f"{number}-0.0.npz")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch")
-
 from tiny_backbone import write_backbone, write_documents
 
 from colde_cli.encoder.encoder import Encoder
@@ -17,15 +15,20 @@ from colde_cli.encoder.layout import CONFIG, TOKENIZER
 from colde_cli.encoder.vector_cache import Cache
 from colde_cli.evaluation.data import read_data
 from colde_cli.learning.augmentation import whole_views
-from colde_cli.learning.backbone import load_backbone
-from colde_cli.learning.colde import Colde, save_weights
-from colde_cli.learning.colde_training import model_config
-from colde_cli.learning.gradient_cache import TrainedChunks
-from colde_cli.learning.graphs import export_model
 from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.tokens import chunk_documents
 
-CPU = torch.device("cpu")
+if TYPE_CHECKING:
+    import torch
+    from tiny_networks import CPU
+
+    from colde_cli.learning.backbone import load_backbone
+    from colde_cli.learning.colde import Colde, save_weights
+    from colde_cli.learning.colde_training import model_config
+    from colde_cli.learning.gradient_cache import TrainedChunks
+    from colde_cli.learning.graphs import export_model
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 
 def positioned_model(folder: Path) -> tuple[Colde, str]:
@@ -38,6 +41,7 @@ def positioned_model(folder: Path) -> tuple[Colde, str]:
     model.encoder.load_bert({name: weight.half().float() for name, weight in backbone.weights.items()})
     generator = torch.Generator().manual_seed(1)
     for table in (model.encoder.chunk_embedding, model.encoder.bert.embeddings.token_type_embeddings):
+        assert table is not None
         table.weight.data = torch.randn(table.weight.shape, generator=generator).half().float()
     return model, backbone.tokenizer
 

@@ -30,7 +30,8 @@ def test_a_document_is_of_the_domain_that_it_is_like(domains: Domains) -> None:
     for axis in range(3):
         for vector in documents(axis, 5, seed=1):
             shares = domains.membership(vector)
-            assert (shares.dtype, shares.shape) == (np.float32, (4,))
+            assert shares.dtype == np.float32
+            assert shares.shape == (4,)
             assert float(shares.sum()) == pytest.approx(1, abs=1e-6)
             assert int(shares.argmax()) == 1 + axis
             assert shares.max() > 0.9
@@ -87,7 +88,7 @@ def test_a_field_lies_near_the_domain_of_its_documents(domains: Domains) -> None
 
 def test_a_field_of_another_kind_lies_near_no_domain(domains: Domains) -> None:
     # Half of what a domain has of its own, and more of another thing.
-    means = documents(5, 12) + (documents(0, 12) - COMMON.astype(np.float32)) / 2
+    means = (documents(5, 12) + (documents(0, 12) - COMMON) / 2).astype(np.float32)
     shares = np.stack([domains.membership(mean) for mean in means])
     assert shares[:, 1].mean() > 0.5
     assert domains.nearness(means, shares)[0] < 0.75

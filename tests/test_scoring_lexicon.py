@@ -85,7 +85,7 @@ def test_order_matters_to_pairs_and_not_to_words(lexicon: Lexicon) -> None:
 
 def test_terms_are_of_unit_length_and_in_order(lexicon: Lexicon) -> None:
     terms = lexicon.terms(chunks("the axolotl sees the cat", "a dog runs"))
-    assert (terms.buckets.dtype, terms.weights.dtype) == (np.int32, np.float32)
+    assert [terms.buckets.dtype, terms.weights.dtype] == [np.int32, np.float32]
     assert np.all(np.diff(terms.buckets) > 0)
     assert np.all(terms.weights > 0)
     assert float(np.linalg.norm(terms.weights)) == pytest.approx(1, abs=1e-6)

@@ -43,7 +43,7 @@ def test_cosines_are_bounded_and_symmetric(a: np.ndarray, b: np.ndarray) -> None
 
 def test_cosines_are_those_of_the_textbook() -> None:
     a = np.array([[3, 4], [1, 0], [0, 0]], np.float32)
-    assert np.allclose(cosines(a, a), [[1, 0.6, 0], [0.6, 1, 0], [0, 0, 0]])
+    assert np.allclose(cosines(a, a), np.array([[1, 0.6, 0], [0.6, 1, 0], [0, 0, 0]]))
     many = (
         np.random.default_rng(0).standard_normal((400, 7)).astype(np.float32)
     )  # rounding goes beyond 1 and -1
@@ -160,7 +160,7 @@ def test_sections_that_share_a_passage_are_the_closest_and_paper_models_keep_the
     assert sections.shape == (len(one.document.sections), len(other.document.sections))
     row, column = np.unravel_index(int(sections.argmax()), sections.shape)
     assert {one.document.sections[row].heading, other.document.sections[column].heading} == {"2 Middle"}
-    paper = ModelConfig(encoder.config.backbone, "bert", 8, 8)
+    paper = ModelConfig(encoder.config.backbone, "bert", 8)
     plain, same = tables(one, other, paper)
     assert np.array_equal(plain, cosines(one.section_vectors, other.section_vectors))
     assert np.array_equal(same, chunks)

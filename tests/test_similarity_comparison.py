@@ -31,7 +31,8 @@ def comparison(encoder: Encoder) -> Comparison:
         "B",
         [Part("Choir", CHOIR), Part("Tax", TAX.replace(" on ", "\n on ")), Part("Pump", PUMP + " Or so.")],
     )
-    return compare_encodings(*encoder.encode_many([a, b]), encoder)
+    one, other = encoder.encode_many([a, b])
+    return compare_encodings(one, other, encoder)
 
 
 def test_shapes_and_rows(comparison: Comparison) -> None:
@@ -55,7 +56,8 @@ def test_chunks_find_their_counterparts(comparison: Comparison) -> None:
 def test_what_was_added_and_dropped_has_no_counterpart(encoder: Encoder, repository: Path) -> None:
     """Of all edits from version 1 to 2 (examples/README.md) only these leave a section without a counterpart."""
     versions = [repository / "examples" / f"field-study-v{number}.pdf" for number in (1, 2)]
-    found = compare_encodings(*encoder.encode_many([read(path) for path in versions]), encoder)
+    one, other = encoder.encode_many([read(path) for path in versions])
+    found = compare_encodings(one, other, encoder)
     for encoding, matches, headings in zip(
         (found.a, found.b),
         found.without_counterpart(),
@@ -140,13 +142,13 @@ def test_bullets_are_typesetting_and_marks_of_list_items() -> None:
     assert not same_texts(plain, bullets)
     assert same_texts(plain, bullets, IgnoreOptions(whitespace=True))
     assert not same_texts(plain, counted, IgnoreOptions(whitespace=True))
-    for one, other in (
+    for left, right in (
         ("Price | 1 | 23", "Price | 12 | 3"),
         ("a | 5 | 6 |", "a | | 5 | 6"),
         ("1 • 23", "12 • 3"),
     ):
-        rows = [assemble("", "", [Part("", row)]) for row in (one, other)]
-        assert not same_texts(*rows, IgnoreOptions(whitespace=True, list_marks=True))
+        one, other = (assemble("", "", [Part("", row)]) for row in (left, right))
+        assert not same_texts(one, other, IgnoreOptions(whitespace=True, list_marks=True))
 
 
 def test_a_word_file_and_its_pdf_are_the_same() -> None:

@@ -103,7 +103,7 @@ def sections(levels: list[int]) -> tuple[Section, ...]:
 
 def test_chapters_stand_for_their_sections_with_the_best_score() -> None:
     a, b = sections([1, 2, 2, 1, 2]), sections([1, 2, 1])
-    scores = np.array([[1, 2, 3], [9, 1, 1], [0, 0, 0], [1, 1, 1], [0, 7, -1]], np.float32) / 10
+    scores = np.array([[1, 2, 3], [9, 1, 1], [0, 0, 0], [1, 1, 1], [0, 7, -1]], np.float32) / np.float32(10)
     found = outline(scores, a, b, 2)
     assert (found.a, found.b) == ((0, 3), (0, 2))
     assert np.allclose(found.scores, [[0.9, 0.3], [0.7, 0.1]])

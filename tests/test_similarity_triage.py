@@ -26,8 +26,8 @@ B = [
 
 
 def pairs(a: list[str], b: list[str]) -> tuple[PassagePair, ...]:
-    documents = (assemble("", "", [Part("", "\n\n".join(texts))]) for texts in (a, b))
-    return align(*documents, None).pairs
+    one, other = (assemble("", "", [Part("", "\n\n".join(texts))]) for texts in (a, b))
+    return align(one, other, None).pairs
 
 
 def test_an_amount_comes_before_a_duty_before_a_name_before_the_rest() -> None:

@@ -50,8 +50,10 @@ def test_with_nothing_allowed_it_agrees_with_the_status_of_diff(
 @settings(max_examples=20)
 def test_where_everything_may_change_everything_is_verified(comparison: Comparison) -> None:
     a, b = comparison.a.document, comparison.b.document
-    named = [replace(of, sections=tuple(replace(one, heading="x") for one in of.sections)) for of in (a, b)]
-    assert verify_documents(*named, ["x"]).verified
+    one, other = (
+        replace(of, sections=tuple(replace(one, heading="x") for one in of.sections)) for of in (a, b)
+    )
+    assert verify_documents(one, other, ["x"]).verified
 
 
 numbers = st.integers(0, 999).map(str)

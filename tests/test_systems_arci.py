@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-pytest.importorskip("torch")
-
-import torch
-
 from colde_cli.encoder.layout import SystemConfig
-from colde_cli.systems.arci import ArcI
+
+if TYPE_CHECKING:
+    import torch
+
+    from colde_cli.systems.arci import ArcI
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 
 def summing(bias: float = 0.0) -> ArcI:
@@ -18,9 +22,8 @@ def summing(bias: float = 0.0) -> ArcI:
     arci = ArcI(SystemConfig("arci", "flat", 20, 1, 2, sizes, vocab_size=5)).eval()
     with torch.no_grad():
         arci.embedding.weight.fill_(1.0)  # padding too: the mask must keep it out
-        for convolution in arci.convolutions:
-            convolution.weight.fill_(1.0)
-            convolution.bias.fill_(bias)
+        for name, weight in arci.convolutions.named_parameters():
+            weight.fill_(bias if name.endswith("bias") else 1.0)
         arci.output.weight.copy_(torch.tensor([[1.0], [0.0]]))
         arci.output.bias.copy_(torch.tensor([0.0, 6.0]))
     return arci

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
-
-import torch
-
 from colde_cli.encoder.layout import SystemConfig
 from colde_cli.encoder.packing import Rows, pack_trigrams, stack
-from colde_cli.systems.dssm import Dssm
+
+if TYPE_CHECKING:
+    import torch
+
+    from colde_cli.systems.dssm import Dssm
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 CONFIG = SystemConfig("dssm", "trigrams", 100, 2, 4, {"hidden": (6, 5)}, vocab_size=41)
 
@@ -27,17 +31,19 @@ def network() -> Dssm:
 def vectors(dssm: Dssm, *texts: Rows) -> np.ndarray:
     batch = stack(texts)
     with torch.no_grad():
-        return dssm(torch.from_numpy(batch.ids), torch.from_numpy(batch.paragraphs)).numpy()
+        found: np.ndarray = dssm(torch.from_numpy(batch.ids), torch.from_numpy(batch.paragraphs)).numpy()
+    return found
 
 
 def by_hand(dssm: Dssm, counts: np.ndarray) -> np.ndarray:
     """The paper's dense network over counts [41] of all trigrams, weighted by log(1 + tf)."""
     weights = {name: weight.detach().numpy() for name, weight in dssm.named_parameters()}
-    values = np.log(1 + counts)
+    values: np.ndarray = np.log(1 + counts)
     values = np.tanh(values / np.linalg.norm(values) @ weights["trigrams.weight"] + weights["bias"])
     for layer in range(2):
         values = np.tanh(weights[f"layers.{layer}.weight"] @ values + weights[f"layers.{layer}.bias"])
-    return values / np.linalg.norm(values)
+    values /= np.linalg.norm(values)
+    return values
 
 
 def test_equals_the_dense_network() -> None:

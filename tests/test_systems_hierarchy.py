@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from colde_cli.encoder.layout import SystemConfig
-from colde_cli.learning.colde import reverse_rows
-from colde_cli.systems.han import BiGru, Han, SequenceEncoder, StepAttention
-from colde_cli.systems.smash import PairHead, Smash, by_paragraph, without_gaps
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+    from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+    from colde_cli.learning.colde import reverse_rows
+    from colde_cli.systems.han import BiGru, Han, SequenceEncoder, StepAttention
+    from colde_cli.systems.smash import PairHead, Smash, by_paragraph, without_gaps
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 LENGTHS = st.lists(st.integers(1, 7), min_size=1, max_size=5)
 
@@ -112,8 +115,9 @@ def smash() -> Smash:
     return Smash(config).eval()
 
 
-ROWS = torch.tensor([[[3, 4, 5], [6, 7, 0], [8, 0, 0], [9, 10, 11]]])
-PARAGRAPHS = torch.tensor([[0, 0, 1, 1]])
+def text() -> tuple[Tensor, Tensor]:
+    """The words of four sentences, and their paragraphs."""
+    return torch.tensor([[[3, 4, 5], [6, 7, 0], [8, 0, 0], [9, 10, 11]]]), torch.tensor([[0, 0, 1, 1]])
 
 
 def test_han_of_one_word_is_two_steps_of_each_gru() -> None:
@@ -133,7 +137,7 @@ def depths(vector: Tensor) -> np.ndarray:
 
 def test_paragraphs_change_the_deepest_reading_alone() -> None:
     network = smash()
-    before, after = depths(network(ROWS, PARAGRAPHS)), depths(network(ROWS, torch.tensor([[0, 1, 2, 2]])))
+    before, after = depths(network(*text())), depths(network(text()[0], torch.tensor([[0, 1, 2, 2]])))
     assert np.abs(after[0] - before[0]).max() > 1e-4
     np.testing.assert_allclose(after[1:], before[1:], atol=1e-6)
 
@@ -142,9 +146,10 @@ def test_each_depth_is_what_its_encoders_make_of_the_text() -> None:
     network = smash()
 
     def encoded(encoder: SequenceEncoder, sequence: Tensor) -> Tensor:
-        return encoder(sequence[None], torch.ones(1, len(sequence), dtype=torch.bool))[0]
+        vectors: Tensor = encoder(sequence[None], torch.ones(1, len(sequence), dtype=torch.bool))
+        return vectors[0]
 
-    words = [network.embedding(row[row != 0]) for row in ROWS[0]]
+    words = [network.embedding(row[row != 0]) for row in text()[0][0]]
     sentences = torch.stack([encoded(network.sentence, sentence) for sentence in words])
     paragraphs = torch.stack([encoded(network.paragraph, part) for part in (sentences[:2], sentences[2:])])
     expected = torch.cat(
@@ -154,7 +159,7 @@ def test_each_depth_is_what_its_encoders_make_of_the_text() -> None:
             encoded(network.document_of_words, torch.cat(words)),
         ]
     )
-    close(network(ROWS, PARAGRAPHS)[0], nn.functional.normalize(expected, dim=0))
+    close(network(*text())[0], nn.functional.normalize(expected, dim=0))
 
 
 def test_pair_head_by_hand() -> None:

@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-torch = pytest.importorskip("torch")
-
 from system_texts import text_on, word_tokenizer
-from torch import Tensor
 
 from colde_cli.encoder.layout import SystemConfig
 from colde_cli.errors import DataError
-from colde_cli.learning.losses import info_nce
-from colde_cli.systems.base import Pretraining
-from colde_cli.systems.bert import SBert
-from colde_cli.systems.laser import OBJECTIVES, make_pair, pretrain_pairs, split_sentences
 
+if TYPE_CHECKING:
+    import torch
+    from tiny_networks import CPU, Bag, on_circle
+
+    from colde_cli.learning.losses import info_nce
+    from colde_cli.systems.base import Pretraining
+    from colde_cli.systems.bert import SBert
+    from colde_cli.systems.laser import OBJECTIVES as KNOWN
+    from colde_cli.systems.laser import make_pair, pretrain_pairs, split_sentences
+
+pytestmark = pytest.mark.usefixtures("late_imports")
+
+OBJECTIVES = ("simcse", "self-reference", "intra-reference")
 TOKENIZER = word_tokenizer()
 WORDS = TOKENIZER.get_vocab_size()
 BACKBONE = {
     "model_type": "bert", "vocab_size": WORDS, "hidden_size": 16, "num_hidden_layers": 1,
     "num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 32,
 }  # fmt: skip
-CPU = torch.device("cpu")
 SENTENCE, REST = np.array([4, 5, 6]), np.arange(7, 16)
-
-
-def on_circle(*degrees: float) -> Tensor:
-    angles = torch.deg2rad(torch.tensor(degrees, dtype=torch.float64))
-    return torch.stack([angles.cos(), angles.sin()], dim=1)
 
 
 def test_info_nce_by_hand() -> None:
@@ -53,6 +52,7 @@ def drawn(objective: str, seed: int, capacity: int = 14) -> tuple[list[int], lis
 
 
 def test_what_each_objective_pairs() -> None:
+    assert KNOWN == OBJECTIVES
     sentence, rest = SENTENCE.tolist(), REST.tolist()
     for seed in range(20):
         assert drawn("simcse", seed) == (sentence, sentence)
@@ -119,23 +119,10 @@ def test_training_lowers_the_loss_and_is_seeded(objective: str) -> None:
     assert all(torch.equal(weight, state[name]) for name, weight in first.state_dict().items())
 
 
-class _Flat(torch.nn.Module):
-    """A network that notes what it is shown."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.table = torch.nn.Embedding(WORDS, 4)
-        self.seen: list[Tensor] = []
-
-    def forward(self, rows: Tensor, paragraphs: Tensor) -> Tensor:
-        self.seen.append(rows)
-        return torch.nn.functional.normalize(self.table(rows[:, 0]).mean(1), dim=-1)
-
-
 @given(st.integers(2, 40), st.integers(1, 16))
 @settings(deadline=None, max_examples=8)
 def test_no_batch_is_larger_than_asked_and_none_is_alone(count: int, size: int) -> None:
-    network, told = _Flat(), list[int]()
+    network, told = Bag(WORDS, 4), list[int]()
     options = Pretraining("simcse", 1, size, 3e-5)
     pretrain_pairs(network, texts(count), TOKENIZER, 24, options, CPU, told.append)
     sizes = [len(rows) for rows in network.seen[::2]]
@@ -146,7 +133,7 @@ def test_no_batch_is_larger_than_asked_and_none_is_alone(count: int, size: int) 
 
 
 def test_rows_carry_specials_once_and_each_side_has_its_own_width() -> None:
-    network = _Flat()
+    network = Bag(WORDS, 4)
     pretrain_pairs(network, texts(8), TOKENIZER, 40, Pretraining("self-reference", 1, 8, 3e-5), CPU)
     anchors, positives = network.seen
     assert anchors.shape[2] < positives.shape[2] <= 40
@@ -157,4 +144,4 @@ def test_rows_carry_specials_once_and_each_side_has_its_own_width() -> None:
 def test_one_document_teaches_nothing() -> None:
     options: Any = Pretraining("simcse", 1, 64, 3e-5)
     with pytest.raises(DataError, match="two training documents"):
-        pretrain_pairs(_Flat(), ["", *texts(1)], TOKENIZER, 24, options, CPU)
+        pretrain_pairs(Bag(WORDS, 4), ["", *texts(1)], TOKENIZER, 24, options, CPU)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-
-from tiny_system import recipe_of, tiny_backbone, untrained
-
 from colde_cli.encoder.layout import SystemConfig
 from colde_cli.encoder.packing import Rows, stack
-from colde_cli.learning.backbone import load_backbone
-from colde_cli.systems.base import difference, system_config, write_system_graph
-from colde_cli.systems.longformer import SLong, longformer_of_bert
+
+if TYPE_CHECKING:
+    import torch
+    from tiny_system import recipe_of, tiny_backbone, untrained
+
+    from colde_cli.learning.backbone import load_backbone
+    from colde_cli.systems.base import difference, system_config, write_system_graph
+    from colde_cli.systems.longformer import SLong, longformer_of_bert
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 # As of RoBERTa: id 0 is <s>, 1 is padding; windows of two widths, neither of which divides the lengths.
 FIELDS = {

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnxruntime as ort
 import pytest
 
-torch = pytest.importorskip("torch")
-ort = pytest.importorskip("onnxruntime")
-
-from torch import Tensor
-from transformers import BertConfig, BertModel
-
 from colde_cli.encoder.layout import SystemConfig
-from colde_cli.learning.graphs import write_graph
-from colde_cli.systems.smith import COMBINATIONS, Combination, Smith, SmithSizes
+
+if TYPE_CHECKING:
+    import torch
+    from tiny_networks import RowsAlone
+    from torch import Tensor
+    from transformers import BertConfig, BertModel
+
+    from colde_cli.learning.graphs import write_graph
+    from colde_cli.systems.smith import COMBINATIONS, Combination, Smith, SmithSizes
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 HIDDEN, WORDS = 16, 40
+NAMES = ("normal", "sum-concat", "mean-concat", "attention")
 SIZES = {
     "hidden": HIDDEN, "heads": 2, "intermediate": 32, "sentence_layers": 2, "document_layers": 2,
     "attention_hidden": 8,
@@ -38,7 +43,9 @@ def config_of(combine: Combination = "normal", **changes: Any) -> SystemConfig:
 
 def smith_of(combine: Combination = "normal", seed: int = 2, **changes: Any) -> Smith:
     torch.manual_seed(seed)
-    return lively(Smith(config_of(combine, **changes), attention="eager").eval())
+    network = Smith(config_of(combine, **changes), attention="eager").eval()
+    lively(network)
+    return network
 
 
 def lively(module: Any) -> Any:
@@ -49,11 +56,11 @@ def lively(module: Any) -> Any:
     return module
 
 
-def documents(*shapes: list[int], seed: int = 0) -> list[Tensor]:
+def documents() -> list[Tensor]:
     """One document for each list of block lengths: int64 [R, L]."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(0)
     made = []
-    for lengths in shapes:
+    for lengths in ([7, 9, 4], [5], [12, 3, 8, 11, 6]):
         rows = torch.zeros(len(lengths), max(lengths), dtype=torch.int64)
         for row, length in zip(rows, lengths, strict=True):
             row[:length] = torch.randint(5, WORDS, (length,), generator=generator)
@@ -76,37 +83,35 @@ def run(network: Any, rows: Tensor) -> Tensor:
     return vectors
 
 
-DOCUMENTS = documents([7, 9, 4], [5], [12, 3, 8, 11, 6])
-
-
 def close(left: Tensor, right: Tensor) -> None:
     torch.testing.assert_close(left, right, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("compat", [False, True])
-@pytest.mark.parametrize("combine", COMBINATIONS)
+@pytest.mark.parametrize("combine", NAMES)
 def test_a_vector_depends_on_its_own_document_alone(combine: Combination, compat: bool) -> None:
     network = smith_of(combine, paper_compat=compat)
-    alone = torch.cat([run(network, rows[None]) for rows in DOCUMENTS])
+    alone = torch.cat([run(network, rows[None]) for rows in documents()])
     assert float((alone[0] - alone[2]).abs().max()) > 0.01
-    close(run(network, batch_of(DOCUMENTS)), alone)
-    close(run(network, batch_of(DOCUMENTS, 9, 12)), alone)
-    close(run(network, batch_of([DOCUMENTS[2], DOCUMENTS[0]])), alone[[2, 0]])
+    close(run(network, batch_of(documents())), alone)
+    close(run(network, batch_of(documents(), 9, 12)), alone)
+    close(run(network, batch_of([documents()[2], documents()[0]])), alone[[2, 0]])
 
 
 def test_combinations_by_hand() -> None:
-    rows = DOCUMENTS[0][None]
+    assert COMBINATIONS == NAMES
+    rows = documents()[0][None]
     networks = {combine: smith_of(combine) for combine in COMBINATIONS}
     state = networks["attention"].state_dict()
     for network in networks.values():
         network.load_state_dict({name: state[name] for name in network.state_dict()})
-    blocks = networks["normal"].encode_blocks(rows).vectors[0].detach()
+    blocks: Tensor = networks["normal"].encode_blocks(rows).vectors[0].detach()
     close(blocks.norm(dim=1), torch.ones(3))
     document = run(networks["normal"], rows)[0]
 
     def joined(part: Tensor) -> Tensor:
         whole = torch.cat([part, document])
-        return whole / whole.norm()
+        return torch.div(whole, whole.norm())
 
     close(run(networks["sum-concat"], rows)[0], joined(blocks.sum(0)))
     close(run(networks["mean-concat"], rows)[0], joined(blocks.mean(0)))
@@ -118,7 +123,7 @@ def test_combinations_by_hand() -> None:
 
 
 def test_paper_compat_counts_padding_and_keeps_the_length() -> None:
-    rows = DOCUMENTS[0][None]
+    rows = documents()[0][None]
     plain, compat = smith_of("sum-concat"), smith_of("sum-concat", paper_compat=True)
     mean = smith_of("mean-concat", paper_compat=True)
     blocks = plain.encode_blocks(rows).vectors[0].detach()
@@ -134,19 +139,22 @@ def test_paper_compat_counts_padding_and_keeps_the_length() -> None:
 
 def test_order_of_blocks_matters_to_the_document_and_not_to_the_sum() -> None:
     network = smith_of("sum-concat", paper_compat=True)
-    first, second = run(network, torch.stack([DOCUMENTS[0], DOCUMENTS[0].flip(0)]))
+    first, second = run(network, torch.stack([documents()[0], documents()[0].flip(0)]))
     close(first[:HIDDEN], second[:HIDDEN])
     assert float((first - second)[HIDDEN:].abs().max()) > 0.01
 
 
-@pytest.mark.parametrize("combine", COMBINATIONS)
+@pytest.mark.parametrize("combine", NAMES)
 def test_gradients_reach_every_weight(combine: Combination) -> None:
     network = smith_of(combine).train()
-    network(batch_of(DOCUMENTS)).mul(torch.arange(Smith.dim({**SIZES, "combine": combine}))).sum().backward()
+    network(batch_of(documents())).mul(
+        torch.arange(Smith.dim({**SIZES, "combine": combine}))
+    ).sum().backward()
     lacking = [name for name, weight in network.named_parameters() if weight.grad is None]
     assert lacking == []
     # Keys' biases cancel in a softmax, positions beyond the longest text are not used.
-    dead = [name for name, weight in network.named_parameters() if not weight.grad.abs().max() > 1e-9]
+    gradients = {name: weight.grad for name, weight in network.named_parameters() if weight.grad is not None}
+    dead = [name for name, gradient in gradients.items() if not gradient.abs().max() > 1e-9]
     assert all(name.endswith("key.bias") for name in dead)
 
 
@@ -159,7 +167,7 @@ def test_a_backbone_encodes_the_blocks() -> None:
     assert torch.equal(
         network.words.encoder.layer[1].output.dense.weight, weights["encoder.layer.1.output.dense.weight"]
     )
-    assert run(network, batch_of(DOCUMENTS)).shape == (3, HIDDEN)
+    assert run(network, batch_of(documents())).shape == (3, HIDDEN)
     without = {name: weight for name, weight in weights.items() if not name.startswith("pooler.")}
     Smith(config).load_pretrained(without)
     with pytest.raises(ValueError, match="position_embeddings"):
@@ -198,20 +206,10 @@ def test_untrained_vectors_differ_more_than_with_the_deviation_of_bert() -> None
     assert spread[0.0] > 20 * spread[0.02]
 
 
-class _OneInput(torch.nn.Module):
-    def __init__(self, network: Any) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, rows: Tensor) -> Tensor:
-        vectors: Tensor = self.network(rows)
-        return vectors
-
-
 def graph_of(network: Any, target: Path, height: int) -> Any:
     rows = torch.randint(5, WORDS, (1, height, 7))
     free = {1: "rows", 2: "tokens"}
-    write_graph(_OneInput(network), {"rows": rows}, {"rows": free}, {"vectors": {}}, target)
+    write_graph(RowsAlone(network), {"rows": rows}, {"rows": free}, {"vectors": {}}, target)
     return ort.InferenceSession(str(target), providers=["CPUExecutionProvider"])
 
 
@@ -226,9 +224,9 @@ def test_graph_equals_the_module(combine: Combination, compat: bool, tmp_path: P
     network = smith_of(combine, paper_compat=compat)
     session = graph_of(network, tmp_path / "tower.onnx", 3)
     for rows in [
-        *(item[None] for item in DOCUMENTS),
-        batch_of(DOCUMENTS[:1], 10, 12),
-        batch_of(DOCUMENTS[1:2], 4),
+        *(item[None] for item in documents()),
+        batch_of(documents()[:1], 10, 12),
+        batch_of(documents()[1:2], 4),
     ]:
         found = session.run(None, {"rows": rows.numpy()})[0]
         np.testing.assert_allclose(found, run(network, rows).numpy(), rtol=0, atol=1e-5)

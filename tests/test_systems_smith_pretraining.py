@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-torch = pytest.importorskip("torch")
-
 from tokenizers import Tokenizer, models
 
 from colde_cli.encoder.layout import SystemConfig
 from colde_cli.encoder.packing import Rows, stack
 from colde_cli.errors import OptionError
-from colde_cli.learning.losses import block_means, masked_block_loss
-from colde_cli.systems.base import Pretraining
-from colde_cli.systems.smith import (
-    MaskedBatch,
-    MaskingVocabulary,
-    Smith,
-    SmithPretraining,
-    draw_blocks,
-    mask_words,
-    pretrain_blocks,
-)
+
+if TYPE_CHECKING:
+    import torch
+    from tiny_networks import CPU
+
+    from colde_cli.learning.losses import block_means, masked_block_loss
+    from colde_cli.systems.base import Pretraining
+    from colde_cli.systems.smith import (
+        MaskedBatch,
+        MaskingVocabulary,
+        Smith,
+        SmithPretraining,
+        draw_blocks,
+        mask_words,
+        pretrain_blocks,
+    )
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 WORDS, MASK = 30, 4
-VOCABULARY = MaskingVocabulary(WORDS, MASK, (0, 1, 2, 3, 4))
 SIZES = {"hidden": 16, "heads": 2, "intermediate": 32, "sentence_layers": 1, "document_layers": 1}
-CPU = torch.device("cpu")
+
+
+def vocabulary() -> MaskingVocabulary:
+    return MaskingVocabulary(WORDS, MASK, (0, 1, 2, 3, 4))
 
 
 def blocks_of(lengths: list[int], seed: int = 0) -> np.ndarray:
@@ -52,7 +58,7 @@ def blocks_of(lengths: list[int], seed: int = 0) -> np.ndarray:
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=12), st.integers(0, 2**31))
 def test_fifteen_percent_of_each_blocks_words_are_chosen(lengths: list[int], seed: int) -> None:
     rows = blocks_of(lengths, seed)
-    shown, chosen = mask_words(rows, VOCABULARY, np.random.default_rng(seed))
+    shown, chosen = mask_words(rows, vocabulary(), np.random.default_rng(seed))
     for length, count in zip(lengths, chosen.sum(1).tolist(), strict=True):
         assert count == (max(1, round(0.15 * length)) if length else 0)
     assert not (chosen & (rows < 5)).any()
@@ -62,7 +68,7 @@ def test_fifteen_percent_of_each_blocks_words_are_chosen(lengths: list[int], see
 
 def test_of_the_chosen_words_eight_in_ten_are_masked_and_one_is_another_word() -> None:
     rows = blocks_of([20] * 4000)
-    masked, chosen = mask_words(rows, VOCABULARY, np.random.default_rng(1))
+    masked, chosen = mask_words(rows, vocabulary(), np.random.default_rng(1))
     shown, words = masked[chosen], rows[chosen]
     assert len(words) == 4000 * 3
     assert (shown == MASK).mean() == pytest.approx(0.8, abs=0.015)
@@ -134,7 +140,9 @@ def texts(count: int = 12, seed: int = 0) -> list[Rows]:
 
 
 def heads_of(objective: Any, std: float = 0.2) -> tuple[SmithPretraining, tuple[Any, ...]]:
-    batch = MaskedBatch.of(stack(texts()).ids, VOCABULARY, objective, np.random.default_rng(0))
+    batch = MaskedBatch.of(
+        stack(texts()).ids.astype(np.int64), vocabulary(), objective, np.random.default_rng(0)
+    )
     heads = SmithPretraining(smith_of(std, dropout=0.0))
     return heads, tuple(None if array is None else torch.from_numpy(array) for array in batch)
 
@@ -198,12 +206,12 @@ def test_pretraining_lowers_both_losses_and_is_seeded(precision: Any) -> None:
     options = Pretraining("wp+sp", 10, 8, 1e-2, precision, seed=1)
     told: list[int] = []
     first, second = smith_of(0.3, dropout=0.0), smith_of(0.3, dropout=0.0)
-    words, blocks = pretrain_blocks(first, texts(24), VOCABULARY, options, CPU, told.append).T
+    words, blocks = pretrain_blocks(first, texts(24), vocabulary(), options, CPU, told.append).T
     assert sum(told) == 30
     assert words[-1] < words[0] - 1
     assert blocks[-1] < blocks[0] - 0.3
     assert not first.training
-    again = pretrain_blocks(second, texts(24), VOCABULARY, options, CPU)
+    again = pretrain_blocks(second, texts(24), vocabulary(), options, CPU)
     assert again.T.tolist() == [words.tolist(), blocks.tolist()]
     state = second.state_dict()
     assert all(torch.equal(weight, state[name]) for name, weight in first.state_dict().items())

@@ -2,43 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-
-from tiny_system import recipe_of, tiny_backbone
-from torch import Tensor, nn
-from torch.nn import functional
-
 from colde_cli.encoder.layout import SystemConfig
 from colde_cli.encoder.packing import Rows
-from colde_cli.learning.loop import Checkpoint, Outcome, Stopped, Task, train
 from colde_cli.learning.sampling import Positives, Split
-from colde_cli.systems import training as module
-from colde_cli.systems.base import SYSTEMS, build_system, system_class, system_config
-from colde_cli.systems.smith import Smith
-from colde_cli.systems.training import SystemLearner, SystemTask, rows_digest
 
-CPU = torch.device("cpu")
-RECIPE = recipe_of("sbert", epochs=12, batch_size=8, learning_rate=0.02, patience=0)
+if TYPE_CHECKING:
+    import torch
+    from tiny_networks import CPU, Bag
+    from tiny_system import recipe_of, tiny_backbone
+    from torch import Tensor
+    from torch.nn import functional
+
+    from colde_cli.learning.loop import Checkpoint, Outcome, Stopped, Task, train
+    from colde_cli.learning.recipe import Recipe
+    from colde_cli.systems import training as module
+    from colde_cli.systems.base import SYSTEMS, build_system, system_class, system_config
+    from colde_cli.systems.smith import Smith
+    from colde_cli.systems.training import SystemLearner, SystemTask, rows_digest
+
+pytestmark = pytest.mark.usefixtures("late_imports")
+
 WORDS = 10
+NAMES = "arci dssm han matchbert sbert slong smash smith".split()
 
 
-class Bag(nn.Module):
-    """The simplest system: the mean of word vectors, at unit length."""
+def recipe() -> Recipe:
+    return recipe_of("sbert", epochs=12, batch_size=8, learning_rate=0.02, patience=0)
 
-    def __init__(self, dropout: float = 0.0) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.words = nn.Embedding(4 * WORDS + 1, 8, padding_idx=0)
-        self.dropout = nn.Dropout(dropout)
 
-    def forward(self, rows: Tensor, paragraphs: Tensor | None = None) -> Tensor:
-        return functional.normalize(self.dropout(self.words(rows)).sum((1, 2)), dim=-1)
+def bag(dropout: float = 0.0) -> Bag:
+    return Bag(4 * WORDS + 1, dropout=dropout)
 
 
 def task(seed: int = 0) -> SystemTask:
@@ -80,11 +81,11 @@ class Watch:
 
 
 def test_the_loss_falls_and_separable_documents_are_told_apart(tmp_path: Path) -> None:
-    watch, network = Watch(), Bag()
+    watch, network = Watch(), bag()
     # Word vectors begin some 2.8 long: at a smaller rate sixty steps are too few to turn all of them round.
-    recipe = replace(RECIPE, learning_rate=0.2)
-    learner = SystemLearner(network, task(), recipe, CPU)
-    outcome = train(learner, recipe, [watch], tmp_path)
+    quick = replace(recipe(), learning_rate=0.2)
+    learner = SystemLearner(network, task(), quick, CPU)
+    outcome = train(learner, quick, [watch], tmp_path)
     assert len(watch.losses) == watch.steps == 12 * 5
     assert np.mean(watch.losses[-5:]) < 0.5 * np.mean(watch.losses[:5])
     assert outcome.untrained.auc < 0.8
@@ -97,35 +98,35 @@ def test_a_batch_in_parts_gives_the_gradient_of_the_whole(monkeypatch: pytest.Mo
     gradients = []
     for tokens in (10**6, 20):
         monkeypatch.setattr(module, "_TOKENS", tokens)
-        learner = SystemLearner(Bag(), task(), RECIPE, CPU)
+        learner = SystemLearner(bag(), task(), recipe(), CPU)
         batch = learner.batches(0)[0]
         assert len(list(learner.parts(batch))) == (1 if tokens > 20 else 8)
         loss = learner.backward(batch, 0)
         weights = [weight for weight in learner.network.parameters() if weight.requires_grad]
-        gradients.append((loss, *(weight.grad.clone() for weight in weights)))
+        gradients.append((loss, *(weight.grad.clone() for weight in weights if weight.grad is not None)))
     assert gradients[0][0] == pytest.approx(gradients[1][0], rel=1e-5)
     for whole, parts in zip(gradients[0][1:], gradients[1][1:], strict=True):
         torch.testing.assert_close(whole, parts, atol=1e-6, rtol=1e-4)
 
 
 def run(folder: Path, **options: object) -> tuple[Outcome, dict[str, Tensor]]:
-    network = Bag(dropout=0.3)
+    network = bag(dropout=0.3)
     torch.manual_seed(5)
-    learner = SystemLearner(network, task(), RECIPE, CPU)
+    learner = SystemLearner(network, task(), recipe(), CPU)
     if "resume" not in options:
         learner.fit_scale()
-    outcome = train(learner, RECIPE, [Watch()], folder, **options)  # type: ignore[arg-type]
+    outcome = train(learner, recipe(), [Watch()], folder, **options)  # type: ignore[arg-type]
     return outcome, network.state_dict()
 
 
 def test_a_run_that_was_stopped_ends_where_it_would_have_ended(tmp_path: Path) -> None:
     straight, weights = run(tmp_path / "one")
-    watch, network = Watch(stop_at=13), Bag(dropout=0.3)
+    watch, network = Watch(stop_at=13), bag(dropout=0.3)
     torch.manual_seed(5)
-    learner = SystemLearner(network, task(), RECIPE, CPU)
+    learner = SystemLearner(network, task(), recipe(), CPU)
     learner.fit_scale()
     with pytest.raises(Stopped):
-        train(learner, RECIPE, [watch], tmp_path / "two", stop=watch.stop)
+        train(learner, recipe(), [watch], tmp_path / "two", stop=watch.stop)
     resumed, again = run(tmp_path / "two", resume=Checkpoint.load(tmp_path / "two", "run"))
     assert resumed == straight
     for name, weight in weights.items():
@@ -158,15 +159,16 @@ def test_a_digest_is_of_all_that_is_read() -> None:
     assert rows_digest([Rows.of([[1]]), *packed[1:]]) != known
 
 
-@pytest.mark.parametrize("system", sorted(SYSTEMS))
+@pytest.mark.parametrize("system", NAMES)
 def test_every_network_learns_in_bf16(system: str, tmp_path: Path) -> None:
+    assert sorted(SYSTEMS) == NAMES
     kind, backbone = system_class(system), tiny_backbone(tmp_path)
     recipe = recipe_of(system, batch_size=4, max_rows=min(kind.max_rows, 4), row_tokens=32)
     config = system_config(recipe, backbone, kind.vocabulary or backbone.fields["vocab_size"])
     torch.manual_seed(0)
     network = build_system(config)
     generator = np.random.default_rng(0)
-    texts = [
+    texts: Sequence[Rows] = [
         Rows.of(generator.integers(5, 40, (config.max_rows, length)).tolist())
         for length in (32, 30, 25, 20, 9, 7, 6, 5)
     ]

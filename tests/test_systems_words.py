@@ -6,30 +6,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnxruntime as ort
 import pytest
-
-pytest.importorskip("torch")
-
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from system_texts import VOCABULARY, padded, text_on, word_tokenizer
-from torch import Tensor, nn
-from torch.nn import functional
 
 from colde_cli.documents.chunking import TextTokenizer
 from colde_cli.encoder.layout import SystemConfig
 from colde_cli.encoder.packing import Rows, pack_sentences, pack_trigrams, stack
-from colde_cli.learning.graphs import write_graph
-from colde_cli.systems.arci import ArcI
-from colde_cli.systems.base import System
-from colde_cli.systems.dssm import Dssm
-from colde_cli.systems.han import Han
-from colde_cli.systems.smash import Smash
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+    from torch.nn import functional
+
+    from colde_cli.learning.graphs import write_graph
+    from colde_cli.systems.arci import ArcI
+    from colde_cli.systems.base import System
+    from colde_cli.systems.dssm import Dssm
+    from colde_cli.systems.han import Han
+    from colde_cli.systems.smash import Smash
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 TOKENIZER = word_tokenizer()
 
@@ -43,13 +45,13 @@ def pack_words(text: str, tokenizer: TextTokenizer, config: SystemConfig) -> Row
 class Case:
     """A tower at tiny size and what it reads."""
 
-    network: type[System]
+    network: Callable[[], type[System]]
     pack: Callable[[str, TextTokenizer, SystemConfig], Rows]
     config: SystemConfig
 
     def build(self) -> nn.Module:
         torch.manual_seed(5)
-        return self.network(self.config).eval()
+        return self.network()(self.config).eval()
 
     def rows(self, text: str) -> Rows:
         return self.pack(text, TOKENIZER, self.config)
@@ -63,7 +65,7 @@ class Case:
 
 
 def case(
-    network: type[System],
+    network: Callable[[], type[System]],
     pack: Callable[[str, TextTokenizer, SystemConfig], Rows],
     row_tokens: int,
     dim: int,
@@ -75,10 +77,10 @@ def case(
 
 
 CASES = {
-    "dssm": case(Dssm, pack_trigrams, 200, 12, vocab_size=501, hidden=(24, 16)),
-    "arci": case(ArcI, pack_words, 200, 12, embedding=16, channels=(16, 20, 24)),
-    "han": case(Han, pack_sentences, 6, 24, embedding=16, hidden=12),
-    "smash": case(Smash, pack_sentences, 6, 48, embedding=16, hidden=8),
+    "dssm": case(lambda: Dssm, pack_trigrams, 200, 12, vocab_size=501, hidden=(24, 16)),
+    "arci": case(lambda: ArcI, pack_words, 200, 12, embedding=16, channels=(16, 20, 24)),
+    "han": case(lambda: Han, pack_sentences, 6, 24, embedding=16, hidden=12),
+    "smash": case(lambda: Smash, pack_sentences, 6, 48, embedding=16, hidden=8),
 }
 TEXTS = [
     text_on("bees", 0), "Sail.", text_on("boats", 1, paragraphs=4), text_on("birds", 2, paragraphs=1),
@@ -181,7 +183,7 @@ def test_learns_to_tell_two_subjects_apart(case: Case) -> None:
         logits = (6 * vectors @ vectors.T + beta)[pairs]
         loss = functional.binary_cross_entropy_with_logits(logits, same[pairs].float())
         optimiser.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
     unseen = [text_on(subject, 200 + seed) for seed, subject in enumerate(subjects)]
     cosines = case.run(network.eval(), unseen)
@@ -193,7 +195,7 @@ def test_learns_to_tell_two_subjects_apart(case: Case) -> None:
 @pytest.mark.parametrize("name", ["arci", "han", "smash"])
 def test_dropout_is_for_training_alone(name: str) -> None:
     sure = CASES[name]
-    network = sure.network(replace(sure.config, network={**sure.config.network, "dropout": 0.5}))
+    network = sure.network()(replace(sure.config, network={**sure.config.network, "dropout": 0.5}))
     assert (sure.run(network, TEXTS) - sure.run(network, TEXTS)).abs().max() > 1e-4
     close(sure.run(network.eval(), TEXTS), sure.run(network, TEXTS))
 
