@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnx
 import onnxruntime as ort
 import pytest
 
@@ -16,6 +15,7 @@ from colde_cli.encoder.layout import ENCODER_GRAPHS, ModelConfig, open_folder
 from colde_cli.errors import OptionError
 
 if TYPE_CHECKING:
+    import onnx
     import torch
 
     from colde_cli.learning.colde import Colde, load_colde, save_weights
