@@ -36,7 +36,7 @@ if _PROFILE == "colde":
     with contextlib.suppress(ImportError, AttributeError):
         from hypothesis.internal.conjecture import providers
 
-        providers.is_local_module_file = lambda path: False  # type: ignore[attr-defined]
+        providers.is_local_module_file = lambda path: False  # type: ignore[assignment]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -109,8 +109,8 @@ def field_study(encoder: Encoder) -> Comparison:
     from colde_cli.documents.reading import read
     from colde_cli.similarity.comparison import compare_encodings
 
-    documents = [read(str(ROOT / "examples" / f"field-study-v{number}.pdf")) for number in (1, 2)]
-    return compare_encodings(*encoder.encode_many(documents), encoder)
+    a, b = encoder.encode_many([read(ROOT / "examples" / f"field-study-v{number}.pdf") for number in (1, 2)])
+    return compare_encodings(a, b, encoder)
 
 
 @pytest.fixture(scope="session")

@@ -70,8 +70,7 @@ def test_a_field_may_be_replaced(encoder: Counting) -> None:
     assert other.document.title == "Another"
     np.testing.assert_array_equal(other.vectors_of([1]), now.vectors_of([1]))
     np.testing.assert_array_equal(
-        rearranged(later, [1, 0], encoder).document_vector,
-        rearranged(now, [1, 0], encoder).document_vector,
+        rearranged(later, [1, 0], encoder).document_vector, rearranged(now, [1, 0], encoder).document_vector
     )
 
 

@@ -60,8 +60,7 @@ def test_vectors_are_those_of_the_network_on_each_text_alone(encoder: SystemEnco
         with torch.no_grad():
             return np.asarray(
                 network(
-                    torch.from_numpy(packing("flat", "")(part, tokenizer, encoder.config).ids[None]),
-                    None,
+                    torch.from_numpy(packing("flat", "")(part, tokenizer, encoder.config).ids[None]), None
                 )[0].numpy()
             )
 

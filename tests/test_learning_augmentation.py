@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colde_cli.learning.augmentation import (
-    ViewOptions,
-    Views,
-    cut_sections,
-    training_views,
-    whole_views,
-)
+from colde_cli.learning.augmentation import ViewOptions, Views, cut_sections, training_views, whole_views
 from colde_cli.learning.tokens import ChunkStore
 
 

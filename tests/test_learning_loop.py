@@ -135,12 +135,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "windows": 2,
         "batches": "by-file",
     },
-    "averaged": {
-        "freeze_backbone": False,
-        "epochs": 2,
-        "average": 0.9,
-        "head_learning_rate": 1e-2,
-    },
+    "averaged": {"freeze_backbone": False, "epochs": 2, "average": 0.9, "head_learning_rate": 1e-2},
 }
 
 

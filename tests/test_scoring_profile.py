@@ -262,10 +262,7 @@ def test_a_profile_is_read_as_it_was_written(profile: FieldProfile, tmp_path: Pa
 
 @pytest.mark.parametrize(
     "calibration",
-    [
-        Calibration("platt", 8.0, -2.5),
-        Calibration("isotonic", scores=(0.1, 0.4), probabilities=(0.0, 0.9)),
-    ],
+    [Calibration("platt", 8.0, -2.5), Calibration("isotonic", scores=(0.1, 0.4), probabilities=(0.0, 0.9))],
 )
 def test_a_calibration_is_read_as_it_was_written(
     profile: FieldProfile, tmp_path: Path, calibration: Calibration

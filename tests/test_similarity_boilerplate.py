@@ -22,9 +22,7 @@ SECRET = "Each party shall keep the terms of this Agreement secret for three yea
 NOTICE = "Notices shall be given in writing to the address stated above. Email is enough."
 FEE = "The Buyer pays a fee of EUR 40 for every barrel that is delivered to the brewery."
 TEMPLATE = assemble(
-    "template.md",
-    "",
-    [Part("1. Secrecy", SECRET), Part("2. Notices", NOTICE), Part("3. Law", f"(a) {LAW}")],
+    "template.md", "", [Part("1. Secrecy", SECRET), Part("2. Notices", NOTICE), Part("3. Law", f"(a) {LAW}")]
 )
 
 

@@ -114,10 +114,7 @@ def test_other_kinds_are_flagged(a: str, b: str, kind: str) -> None:
         ("Equations 51 – 55 are used.", "Equations 59 – 63 are used."),
         ("The bounds stand beside it.", "The ±3σ bounds stand beside it."),
         ("6 https://example.org/pump", "7 https://example.org/pump"),
-        (
-            "It fell by 4% in a year.",
-            "It fell by four percent in a year.",
-        ),
+        ("It fell by 4% in a year.", "It fell by four percent in a year."),
         ("It takes ninety (90) days.", "It takes 90 days."),
         ("It takes two hundred and five men.", "It takes 205 men."),
         ("It costs $1,400 a lot.", "It costs $1400 a lot."),

@@ -22,12 +22,7 @@ from colde_cli.documents.outside import (
     UnreadPart,
 )
 from colde_cli.errors import OptionError
-from colde_cli.similarity.outside_changes import (
-    OutsideComparison,
-    compare_outside,
-    ignoring,
-    outside_data,
-)
+from colde_cli.similarity.outside_changes import OutsideComparison, compare_outside, ignoring, outside_data
 from colde_cli.similarity.pairs import State
 from colde_cli.views.changes import difference, not_listed, outside_rows, row_line, same_sentence, uncompared
 

@@ -75,12 +75,7 @@ def write_gradients(path: Path, dropout: float, processes: Processes) -> None:
         weight.grad = torch.ones_like(weight)
     torch.manual_seed(3)
     loss = cached_backward(
-        colde.encoder,
-        batch(),
-        loss_with(colde),
-        micro_tokens=20,
-        processes=processes,
-        **positions(colde),
+        colde.encoder, batch(), loss_with(colde), micro_tokens=20, processes=processes, **positions(colde)
     )
     found = {
         name: weight.grad.numpy() for name, weight in colde.named_parameters() if weight.grad is not None
