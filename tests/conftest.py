@@ -36,7 +36,7 @@ if _PROFILE == "colde":
     with contextlib.suppress(ImportError, AttributeError):
         from hypothesis.internal.conjecture import providers
 
-        providers.is_local_module_file = lambda path: False  # type: ignore[assignment]
+        providers.is_local_module_file = lambda path: False  # type: ignore[assignment, attr-defined]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -70,6 +70,15 @@ def late_imports(request: pytest.FixtureRequest) -> None:
     """What these tests import `if TYPE_CHECKING`, imported after all; they are skipped where torch is absent."""
     pytest.importorskip("torch")
     import_late(request.module)
+
+
+@pytest.fixture(scope="session")
+def backbone_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small BERT of random weights; the test is skipped where torch is absent."""
+    pytest.importorskip("torch")
+    from tiny_backbone import write_backbone
+
+    return write_backbone(tmp_path_factory.mktemp("backbones") / "tiny")
 
 
 @pytest.fixture(scope="session")

@@ -52,31 +52,24 @@ ODD = st.one_of(
 )
 
 
-@given(st.sampled_from(list(places(SHIPPED))), ODD)
-def test_a_configuration_is_read_or_refused(place: Place, value: object) -> None:
+@pytest.mark.parametrize(("kind", "written"), [(ModelConfig, SHIPPED), (SystemConfig, TOWER)])
+@given(st.data(), ODD)
+def test_a_configuration_is_read_or_refused(
+    kind: type[ModelConfig | SystemConfig], written: dict[str, Any], data: st.DataObject, value: object
+) -> None:
+    text = json.dumps(changed(written, data.draw(st.sampled_from(list(places(written)))), value))
     said = ""
     try:
-        config = ModelConfig.from_json(json.dumps(changed(SHIPPED, place, value)), "config.json")
+        config = kind.from_json(text, "config.json")
     except ModelError as error:
         said = str(error)
     if said:
         assert said.startswith("config.json")
-        return
-    assert config.chunk_tokens >= 3
-    assert config.hidden_size >= 1
-
-
-@given(st.sampled_from(list(places(TOWER))), ODD)
-def test_the_configuration_of_a_tower_is_read_or_refused(place: Place, value: object) -> None:
-    said = ""
-    try:
-        config = SystemConfig.from_json(json.dumps(changed(TOWER, place, value)), "config.json")
-    except ModelError as error:
-        said = str(error)
-    if said:
-        assert said.startswith("config.json")
-        return
-    assert min(config.row_tokens, config.max_rows, config.dim) >= 1
+    elif isinstance(config, ModelConfig):
+        assert config.chunk_tokens >= 3
+        assert config.hidden_size >= 1
+    else:
+        assert min(config.row_tokens, config.max_rows, config.dim) >= 1
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tiny_backbone import write_backbone
 
 from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS, ModelConfig
 from colde_cli.errors import ModelError
@@ -21,23 +20,18 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("late_imports")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_backbone(tmp_path_factory.mktemp("backbones") / "tiny")
-
-
-def test_weights_under_a_prefix(folder: Path, tmp_path: Path) -> None:
+def test_weights_under_a_prefix(backbone_folder: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
-    nested = {f"bert.{name}": tensor for name, tensor in load_file(folder / WEIGHTS).items()}
+    nested = {f"bert.{name}": tensor for name, tensor in load_file(backbone_folder / WEIGHTS).items()}
     save_file({**nested, "cls.bias": torch.zeros(3)}, tmp_path / WEIGHTS)
     for name in (CONFIG, TOKENIZER):
-        (tmp_path / name).write_bytes((folder / name).read_bytes())
-    assert load_backbone(str(tmp_path)).weights.keys() == load_backbone(str(folder)).weights.keys()
+        (tmp_path / name).write_bytes((backbone_folder / name).read_bytes())
+    assert load_backbone(str(tmp_path)).weights.keys() == load_backbone(str(backbone_folder)).weights.keys()
 
 
-def test_the_backbone_of_a_colde_model(folder: Path, tmp_path: Path) -> None:
-    pretrained = load_backbone(str(folder))
+def test_the_backbone_of_a_colde_model(backbone_folder: Path, tmp_path: Path) -> None:
+    pretrained = load_backbone(str(backbone_folder))
     model = Colde(ModelConfig(pretrained.fields, "original", lstm_hidden=8))
     model.encoder.load_bert(pretrained.weights)
     (tmp_path / CONFIG).write_text(model.config.to_json(), encoding="utf-8")
@@ -50,19 +44,19 @@ def test_the_backbone_of_a_colde_model(folder: Path, tmp_path: Path) -> None:
     assert not any("lstm" in name for name in backbone.weights)
 
 
-def test_what_is_no_bert_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_what_is_no_bert_is_refused(backbone_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"lacks config\.json"):
         load_backbone(str(tmp_path))
     (tmp_path / CONFIG).write_text(json.dumps({"model_type": "roberta"}), encoding="utf-8")
     with pytest.raises(ModelError, match="kind 'roberta'"):
         load_backbone(str(tmp_path))
-    (tmp_path / CONFIG).write_bytes((folder / CONFIG).read_bytes())
+    (tmp_path / CONFIG).write_bytes((backbone_folder / CONFIG).read_bytes())
     with pytest.raises(ModelError, match=r"lacks model\.safetensors"):
         load_backbone(str(tmp_path))
     (tmp_path / WEIGHTS).write_bytes(b"nonsense")
     with pytest.raises(ModelError, match="damaged"):
         load_backbone(str(tmp_path))
-    (tmp_path / WEIGHTS).write_bytes((folder / WEIGHTS).read_bytes())
+    (tmp_path / WEIGHTS).write_bytes((backbone_folder / WEIGHTS).read_bytes())
     with pytest.raises(ModelError, match=r"lacks tokenizer\.json"):
         load_backbone(str(tmp_path))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tiny_backbone import write_backbone, write_documents
+from tiny_backbone import Notes, write_documents
 
 from colde_cli.errors import ModelError, OptionError
 from colde_cli.evaluation.data import read_data
@@ -57,8 +57,8 @@ RECIPE = Recipe(
 
 
 @pytest.fixture(scope="module")
-def backbone(tmp_path_factory: pytest.TempPathFactory) -> Backbone:
-    return load_backbone(str(write_backbone(tmp_path_factory.mktemp("backbones") / "tiny")))
+def backbone(backbone_folder: Path) -> Backbone:
+    return load_backbone(str(backbone_folder))
 
 
 @pytest.fixture(scope="module")
@@ -72,27 +72,6 @@ def task(backbone: Backbone, tmp_path_factory: pytest.TempPathFactory) -> ColdeT
         np.setdiff1d(np.arange(25), held), pairs, pairs[:, 0] // 6 == pairs[:, 1] // 6, judged=False
     )
     return Task(store, Positives.of(data), split, np.arange(25) // 12, "run")
-
-
-class Notes:
-    """Remembers what it was told, and may ask for an end after some steps."""
-
-    def __init__(self, stop_after: int | None = None) -> None:
-        self.losses: list[float] = []
-        self.validations: list[dict[str, float]] = []
-        self.stop_after = stop_after
-
-    def started(self, steps: int, done: int) -> None:
-        self.steps, self.done = steps, done
-
-    def stepped(self, values: dict[str, float]) -> None:
-        self.losses.append(values["loss"])
-
-    def validated(self, values: dict[str, float]) -> None:
-        self.validations.append(values)
-
-    def stop(self) -> bool:
-        return len(self.losses) == self.stop_after
 
 
 def learner(task: ColdeTask, backbone: Backbone, recipe: Recipe) -> ColdeLearner:

@@ -29,11 +29,6 @@ END_TO_END = (
 )
 
 
-@pytest.fixture(scope="module")
-def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_backbone(tmp_path_factory.mktemp("backbones") / "tiny")
-
-
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """Documents of three splits; one of the test split names one that trains."""
@@ -63,9 +58,9 @@ def files_of(folder: Path) -> dict[str, bytes]:
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [["--freeze-backbone"], ["--set", "chunk_position=input"], END_TO_END])
 def test_training_from_it_gives_the_same_bytes(
-    data: Path, backbone: Path, tmp_path: Path, options: list[str]
+    data: Path, backbone_folder: Path, tmp_path: Path, options: list[str]
 ) -> None:
-    given = ["--backbone", backbone, *QUICK, *options]
+    given = ["--backbone", backbone_folder, *QUICK, *options]
     sources = ["--pairs", judged(tmp_path / "more.jsonl")]
     prepared = tmp_path / "run.npz"
     assert colde(data, *given, *sources, "-o", tmp_path / "direct").exit_code == 0
@@ -77,24 +72,28 @@ def test_training_from_it_gives_the_same_bytes(
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_from_the_prepared_data(data: Path, backbone: Path, tmp_path: Path) -> None:
+def test_a_run_goes_on_from_the_prepared_data(data: Path, backbone_folder: Path, tmp_path: Path) -> None:
     """The digest of a run does not depend on where its tokens came from."""
-    given = ["--backbone", backbone, *QUICK, "-o", tmp_path / "mine", "--freeze-backbone"]
+    given = ["--backbone", backbone_folder, *QUICK, "-o", tmp_path / "mine", "--freeze-backbone"]
     assert colde(data, *given, "--max-time", "0.000001s").exit_code == 124
-    assert colde(data, *QUICK, "--backbone", backbone, "--prepare", tmp_path / "run.npz").exit_code == 0
+    assert (
+        colde(data, *QUICK, "--backbone", backbone_folder, "--prepare", tmp_path / "run.npz").exit_code == 0
+    )
     assert colde(tmp_path / "run.npz", *given, "--resume").exit_code == 0
 
 
-def test_it_holds_tokens_and_judged_pairs_but_no_text(data: Path, backbone: Path, tmp_path: Path) -> None:
+def test_it_holds_tokens_and_judged_pairs_but_no_text(
+    data: Path, backbone_folder: Path, tmp_path: Path
+) -> None:
     prepared = tmp_path / "run.npz"
     pairs = judged(tmp_path / "judged.jsonl")
-    options = ["--backbone", backbone, "--validation", pairs]
+    options = ["--backbone", backbone_folder, "--validation", pairs]
     assert colde(data, *options, "--prepare", prepared).exit_code == 0
     again = tmp_path / "again.npz"
     assert colde(data, *options, "--prepare", again).exit_code == 0
     assert prepared.read_bytes() == again.read_bytes()
 
-    loaded = read_prepared(prepared, load_backbone(str(backbone)))
+    loaded = read_prepared(prepared, load_backbone(str(backbone_folder)))
     assert loaded.tokens is not None
     assert loaded.validation is not None
     assert [(pair.a, pair.b, pair.related) for pair in loaded.validation.pairs] == PAIRS
@@ -116,11 +115,11 @@ def rewritten(path: Path, to: Path, **changes: Any) -> Path:
     return to
 
 
-def test_what_is_refused(data: Path, backbone: Path, tmp_path: Path) -> None:
+def test_what_is_refused(data: Path, backbone_folder: Path, tmp_path: Path) -> None:
     output = ["-o", tmp_path / "mine", *QUICK]
-    given = [*output, "--backbone", backbone]
+    given = [*output, "--backbone", backbone_folder]
     prepared = tmp_path / "run.npz"
-    assert colde(data, "--backbone", backbone, "--prepare", prepared).exit_code == 0
+    assert colde(data, "--backbone", backbone_folder, "--prepare", prepared).exit_code == 0
     other = write_backbone(tmp_path / "masked", mask=True)
     assert "another" in refusal(prepared, *output, "--backbone", other)
     newer = rewritten(prepared, tmp_path / "newer.npz", format="colde.tokens/9")
@@ -134,8 +133,8 @@ def test_what_is_refused(data: Path, backbone: Path, tmp_path: Path) -> None:
     assert "--system colde" in refusal(data, "--prepare", tmp_path / "x.npz", "--system", "dssm")
     assert "--output" in refusal(data)
     assert "--prepare" in refusal(data, *given, "--prepare", tmp_path / "x.npz")
-    assert "another file for --prepare" in refusal(data, "--backbone", backbone, "--prepare", data)
+    assert "another file for --prepare" in refusal(data, "--backbone", backbone_folder, "--prepare", data)
     assert "cannot be written" in refusal(
-        data, "--backbone", backbone, "--prepare", tmp_path / "no" / "x.npz"
+        data, "--backbone", backbone_folder, "--prepare", tmp_path / "no" / "x.npz"
     )
     assert not list(tmp_path.glob("mine*"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tiny_backbone import SUBJECTS, sentences, write_backbone
+from tiny_backbone import SUBJECTS, sentences
 
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
@@ -37,11 +37,13 @@ OPTIONS = ["--epochs", 1, "--batch-size", 8, "--set", "projection=8", "--freeze-
 class Trained:
     """A model that `colde train` wrote, the pairs that validated it, and their encodings."""
 
-    def __init__(self, folder: Path, backbone: Path, *options: object, most: int | None = None) -> None:
+    def __init__(
+        self, folder: Path, backbone_folder: Path, *options: object, most: int | None = None
+    ) -> None:
         folder.mkdir()
         data, validation, pairs = write_data(folder, most)
         self.folder = folder / "model"
-        given = [*data, "-o", self.folder, "--backbone", backbone, "--validation", validation]
+        given = [*data, "-o", self.folder, "--backbone", backbone_folder, "--validation", validation]
         result = colde(*given, *OPTIONS, *options)
         assert result.exit_code == 0, result.output
         self.said = result.stdout
@@ -85,14 +87,9 @@ def write_data(folder: Path, most: int | None) -> tuple[list[Path], Path, list[t
 
 
 @pytest.fixture(scope="module")
-def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_backbone(tmp_path_factory.mktemp("backbones") / "tiny")
-
-
-@pytest.fixture(scope="module")
-def many(backbone: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+def many(backbone_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """Enough pairs in both files for shares, and for domains."""
-    return Trained(tmp_path_factory.mktemp("many") / "run", backbone)
+    return Trained(tmp_path_factory.mktemp("many") / "run", backbone_folder)
 
 
 def test_a_model_comes_with_words_domains_and_weights(many: Trained) -> None:
@@ -161,9 +158,9 @@ def test_verdicts_are_right_more_often_than_not(many: Trained) -> None:
 
 
 def test_without_combination_there_is_nothing_but_the_cosine(
-    backbone: Path, tmp_path: Path, many: Trained
+    backbone_folder: Path, tmp_path: Path, many: Trained
 ) -> None:
-    plain = Trained(tmp_path / "run", backbone, "--no-combine")
+    plain = Trained(tmp_path / "run", backbone_folder, "--no-combine")
     assert plain.config.score_weights is None
     assert not (plain.folder / LEXICON).exists()
     assert not (plain.folder / DOMAINS).exists()
@@ -182,9 +179,9 @@ def test_without_combination_there_is_nothing_but_the_cosine(
 
 
 def test_too_few_pairs_leave_the_usual_shares_and_the_threshold_is_of_these_scores(
-    backbone: Path, tmp_path: Path
+    backbone_folder: Path, tmp_path: Path
 ) -> None:
-    few = Trained(tmp_path / "run", backbone, most=40)
+    few = Trained(tmp_path / "run", backbone_folder, most=40)
     assert few.config.score_weights is not None
     assert [getattr(few.config.score_weights, name) for name in PARTS] == pytest.approx(
         [getattr(USUAL, name) for name in PARTS]

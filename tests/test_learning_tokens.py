@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_backbone import write_backbone
 
 from colde_cli.documents.chunking import Chunker, plain_tokenizer
 from colde_cli.documents.document import Document, Part, assemble
@@ -25,9 +25,8 @@ pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="needs colde[
 
 
 @pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = write_backbone(tmp_path_factory.mktemp("backbones") / "tiny")
-    return (folder / "tokenizer.json").read_text(encoding="utf-8")
+def tokenizer(backbone_folder: Path) -> str:
+    return (backbone_folder / "tokenizer.json").read_text(encoding="utf-8")
 
 
 def document(number: int) -> Document:

@@ -15,9 +15,9 @@ from colde_cli.learning.recipe import parse_settings
 
 if TYPE_CHECKING:
     import torch
-    from tiny_system import recipe_of, tiny_backbone, untrained, write_system
+    from tiny_system import recipe_of, untrained, write_system
 
-    from colde_cli.learning.backbone import Backbone
+    from colde_cli.learning.backbone import Backbone, load_backbone
     from colde_cli.systems.base import difference, export_system, load_system, system_class, system_config
 
 pytestmark = pytest.mark.usefixtures("late_imports")
@@ -26,8 +26,8 @@ TEXTS = [Rows.of([[2, *range(4, 4 + length), 3]]) for length in (1, 5, 30)]
 
 
 @pytest.fixture(scope="module")
-def backbone(tmp_path_factory: pytest.TempPathFactory) -> Backbone:
-    return tiny_backbone(tmp_path_factory.mktemp("backbone"))
+def backbone(backbone_folder: Path) -> Backbone:
+    return load_backbone(str(backbone_folder))
 
 
 def vectors(network: torch.nn.Module, rows: list[Rows]) -> np.ndarray:

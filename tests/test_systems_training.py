@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tiny_backbone import Notes
 
 from colde_cli.encoder.layout import SystemConfig
 from colde_cli.encoder.packing import Rows
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("late_imports")
 
 WORDS = 10
-NAMES = "arci dssm han matchbert sbert slong smash smith".split()
+NAMES = "arci dssm han matchbert sbert slong smash smith smith-short".split()
 
 
 def recipe() -> Recipe:
@@ -59,29 +60,8 @@ def task(seed: int = 0) -> SystemTask:
     return Task(packed, positives, split, np.zeros(40, np.int64), "run")
 
 
-class Watch:
-    """Keeps what it is told, and may say stop."""
-
-    def __init__(self, stop_at: int | None = None) -> None:
-        self.losses: list[float] = []
-        self.epochs: list[dict[str, float]] = []
-        self.stop_at = stop_at
-
-    def started(self, steps: int, done: int) -> None:
-        self.steps = steps
-
-    def stepped(self, values: dict[str, float]) -> None:
-        self.losses.append(values["loss"])
-
-    def validated(self, values: dict[str, float]) -> None:
-        self.epochs.append(values)
-
-    def stop(self) -> bool:
-        return len(self.losses) == self.stop_at
-
-
 def test_the_loss_falls_and_separable_documents_are_told_apart(tmp_path: Path) -> None:
-    watch, network = Watch(), bag()
+    watch, network = Notes(), bag()
     # Word vectors begin some 2.8 long: at a smaller rate sixty steps are too few to turn all of them round.
     quick = replace(recipe(), learning_rate=0.2)
     learner = SystemLearner(network, task(), quick, CPU)
@@ -115,13 +95,13 @@ def run(folder: Path, **options: object) -> tuple[Outcome, dict[str, Tensor]]:
     learner = SystemLearner(network, task(), recipe(), CPU)
     if "resume" not in options:
         learner.fit_scale()
-    outcome = train(learner, recipe(), [Watch()], folder, **options)  # type: ignore[arg-type]
+    outcome = train(learner, recipe(), [Notes()], folder, **options)  # type: ignore[arg-type]
     return outcome, network.state_dict()
 
 
 def test_a_run_that_was_stopped_ends_where_it_would_have_ended(tmp_path: Path) -> None:
     straight, weights = run(tmp_path / "one")
-    watch, network = Watch(stop_at=13), bag(dropout=0.3)
+    watch, network = Notes(stop_after=13), bag(dropout=0.3)
     torch.manual_seed(5)
     learner = SystemLearner(network, task(), recipe(), CPU)
     learner.fit_scale()
@@ -141,7 +121,7 @@ def test_smith_starts_near_the_loss_of_a_constant_and_learns(tmp_path: Path) -> 
     losses, aucs = {}, {}
     for fitted in (True, False):
         torch.manual_seed(0)
-        learner, watch = SystemLearner(Smith(config), task(), recipe, CPU), Watch()
+        learner, watch = SystemLearner(Smith(config), task(), recipe, CPU), Notes()
         if fitted:
             learner.fit_scale()
         outcome = train(learner, recipe, [watch], tmp_path / str(fitted))

@@ -63,3 +63,24 @@ def sentences(generator: random.Random, words: list[str], count: int) -> str:
     """So many sentences of ten words, half of them common ones."""
     drawn = (generator.choices(words, k=5) + generator.choices(COMMON, k=5) for _ in range(count))
     return " ".join(" ".join(generator.sample(sentence, 10)) + "." for sentence in drawn)
+
+
+class Notes:
+    """Remembers what it was told, and may ask for an end after some steps."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.losses: list[float] = []
+        self.validations: list[dict[str, float]] = []
+        self.stop_after = stop_after
+
+    def started(self, steps: int, done: int) -> None:
+        self.steps, self.done = steps, done
+
+    def stepped(self, values: dict[str, float]) -> None:
+        self.losses.append(values["loss"])
+
+    def validated(self, values: dict[str, float]) -> None:
+        self.validations.append(values)
+
+    def stop(self) -> bool:
+        return len(self.losses) == self.stop_after
