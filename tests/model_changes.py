@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,14 @@ def put(folder: Path, name: str, content: bytes | str) -> None:
     target.unlink(missing_ok=True)
     target.parent.mkdir(exist_ok=True)
     target.write_bytes(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
+
+
+def linked_model(model_folder: Path, target: Path) -> Path:
+    """A copy of a model, its files as links."""
+    shutil.copytree(
+        model_folder.resolve(), target, copy_function=lambda source, to: Path(to).symlink_to(source)
+    )
+    return target
 
 
 def written(name: str, content: bytes | str) -> Alteration:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model_changes import linked_model
 
 from colde_cli.corpus.finding import Skipped
 from colde_cli.corpus.pipeline import CorpusReader, encode_files
@@ -142,35 +143,18 @@ def test_partners_change_attention_but_rows_still_sum_to_one(encoder: Encoder) -
     np.testing.assert_allclose(b_to_a.sum(1), 1, atol=1e-4)
 
 
-def copy_model(model_folder: Path, target: Path) -> Path:
-    """The shipped model with links in place of its large files."""
-    shutil.copytree(
-        model_folder, target, symlinks=True, copy_function=lambda source, to: Path(to).symlink_to(source)
-    )
-    return target
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("config.json", "lacks config.json"),
-        ("tokenizer.json", "lacks tokenizer.json"),
-        ("document_head.onnx", "lacks document_head.onnx"),
-    ],
-)
-def test_a_folder_that_lacks_a_file_is_named(
-    tmp_path: Path, model_folder: Path, name: str, message: str
-) -> None:
-    folder = copy_model(model_folder.resolve(), tmp_path / "model")
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "document_head.onnx"])
+def test_a_folder_that_lacks_a_file_is_named(tmp_path: Path, model_folder: Path, name: str) -> None:
+    folder = linked_model(model_folder, tmp_path / "model")
     (folder / name).unlink()
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(ModelError, match=f"lacks {name}"):
         Encoder.load(folder, device="cpu")
 
 
 @pytest.mark.parametrize("ahead", [True, False])
 @pytest.mark.parametrize("name", ["chunk_encoder_quantized.onnx", "document_head.onnx", "tokenizer.json"])
 def test_a_damaged_file_is_named(tmp_path: Path, model_folder: Path, name: str, ahead: bool) -> None:
-    folder = copy_model(model_folder.resolve(), tmp_path / "model")
+    folder = linked_model(model_folder, tmp_path / "model")
     (folder / name).unlink()
     (folder / name).write_bytes(b"garbage")
     damaged = Encoder.load(folder, device="cpu", ahead=ahead)
@@ -222,7 +206,7 @@ def test_ctrl_c_while_a_part_is_opened_is_forgotten(
 def test_weights_that_graphs_refer_to_are_named(
     tmp_path: Path, model_folder: Path, content: bytes | None
 ) -> None:
-    folder = copy_model(model_folder.resolve(), tmp_path / "model")
+    folder = linked_model(model_folder, tmp_path / "model")
     (folder / WEIGHTS).unlink()
     if content is not None:
         (folder / WEIGHTS).write_bytes(content)
@@ -234,7 +218,7 @@ def test_a_model_of_an_earlier_version_has_whole_graphs_in_a_folder(
     tmp_path: Path, model_folder: Path, encoder: Encoder
 ) -> None:
     onnx = pytest.importorskip("onnx")
-    folder = copy_model(model_folder.resolve(), tmp_path / "model")
+    folder = linked_model(model_folder, tmp_path / "model")
     (folder / "onnx").mkdir()
     for path in [*folder.glob("*.onnx")]:
         onnx.save(onnx.load(path.resolve()), folder / "onnx" / path.name)
@@ -247,7 +231,7 @@ def test_a_model_of_an_earlier_version_has_whole_graphs_in_a_folder(
 
 
 def test_a_model_of_another_kind_is_refused(tmp_path: Path, model_folder: Path) -> None:
-    folder = copy_model(model_folder.resolve(), tmp_path / "model")
+    folder = linked_model(model_folder, tmp_path / "model")
     (folder / "config.json").unlink()
     (folder / "config.json").write_text('{"model_type": "bert"}')
     with pytest.raises(ModelError, match="kind 'bert'"):
@@ -255,7 +239,7 @@ def test_a_model_of_another_kind_is_refused(tmp_path: Path, model_folder: Path) 
 
 
 def test_fp32_that_is_not_there_names_the_remedy(tmp_path: Path, model_folder: Path) -> None:
-    folder = copy_model(model_folder.resolve(), tmp_path / "model")
+    folder = linked_model(model_folder, tmp_path / "model")
     (folder / "chunk_encoder.onnx").unlink(missing_ok=True)
     with pytest.raises(ModelError, match="colde export"):
         Encoder.load(folder, device="cpu", precision="fp32")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from model_changes import linked_model
 
 from colde_cli.documents.document import Chunk, Span
 from colde_cli.encoder import encoder as encoder_module
@@ -115,16 +115,8 @@ def test_token_ids_that_the_graph_does_not_know_are_a_model_error(model_folder: 
         encoder.encode_chunks([Chunk(0, 0, 0, Span(0, 1), (101, 99_999, 102))])
 
 
-def changed_model(model_folder: Path, target: Path) -> Path:
-    """A copy of the shipped model, its graphs as links."""
-    shutil.copytree(
-        model_folder.resolve(), target, copy_function=lambda source, to: Path(to).symlink_to(source)
-    )
-    return target
-
-
 def test_graphs_in_each_others_place_are_told_apart(model_folder: Path, tmp_path: Path) -> None:
-    folder = changed_model(model_folder, tmp_path / "model")
+    folder = linked_model(model_folder, tmp_path / "model")
     one, other = folder / ENCODER_GRAPHS["int8"], folder / HEAD_GRAPH
     (folder / "aside").symlink_to(one.resolve())
     one.unlink()
@@ -138,7 +130,7 @@ def test_graphs_in_each_others_place_are_told_apart(model_folder: Path, tmp_path
 
 
 def test_a_configuration_of_another_size_is_refused(model_folder: Path, tmp_path: Path) -> None:
-    folder = changed_model(model_folder, tmp_path / "model")
+    folder = linked_model(model_folder, tmp_path / "model")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config["backbone"]["hidden_size"] = 768
     (folder / "config.json").unlink()

@@ -34,7 +34,7 @@ from colde_cli.evaluation.metrics import (
 )
 from colde_cli.evaluation.systems import PairScorer
 from colde_cli.scoring.config import probability
-from colde_cli.scoring.fit import best_threshold, fit_calibration
+from colde_cli.scoring.fit import fit_calibration
 
 pytest.importorskip("sklearn")
 
@@ -57,18 +57,11 @@ def test_precision_and_recall_are_not_exchanged() -> None:
     assert found.auc == pytest.approx(20 / 24)
 
 
-def test_nothing_said_to_be_related() -> None:
+def test_nothing_and_everything_said_to_be_related() -> None:
+    # Calling all of them related is best here.
+    assert pair_metrics([False, True, True], [0.9, 0.5, 0.4]).recall == 1
     found = pair_metrics([True, False], [0.1, 0.2], threshold=0.5)
     assert (found.precision, found.recall, found.f1, found.accuracy) == (0, 0, 0, 0.5)
-
-
-def test_threshold_lies_between_scores() -> None:
-    related, scores = np.array([True, True, False, False]), np.array([0.9, 0.7, 0.3, 0.1])
-    assert best_threshold(related, scores) == pytest.approx(0.5)
-    # Calling all of them related is best here.
-    last = best_threshold(np.array([False, True, True]), np.array([0.9, 0.5, 0.4]))
-    assert last == pytest.approx(0.4)
-    assert pair_metrics([False, True, True], [0.9, 0.5, 0.4]).recall == 1
 
 
 @settings(deadline=None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +19,6 @@ from colde_cli.learning.tokens import (
     tokenize_documents,
     vocabulary_size,
 )
-
-pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="needs colde[train]")
 
 
 @pytest.fixture(scope="module")

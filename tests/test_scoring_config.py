@@ -30,6 +30,7 @@ def test_a_sigmoid_is_that_of_the_formula_under_its_ceiling() -> None:
         found = probability(scores, Calibration("platt", slope, intercept, ceiling=ceiling))
         assert found == pytest.approx(np.array(wanted))
     assert probability([-1e6, 1e6], Calibration("platt", 1.0)).tolist() == [0, 1], "no overflow"
+    assert probability([-1e6, 1e6], Calibration("platt", 1.0, ceiling=0.6)).tolist() == [0, 0.6]
     assert float(probability(0.0, Calibration())) == 0.5
 
 

@@ -343,6 +343,7 @@ def test_the_threshold_has_the_best_f1_of_all(pairs: list[tuple[bool, int]]) -> 
         ([1, 0, 1, 0], [0.9, 0.7, 0.3, 0.1], 0.2),
         ([1, 1], [0.9, 0.7], 0.7),  # all count as related
         ([0, 1], [0.9, 0.7], 0.7),
+        ([0, 1, 1], [0.9, 0.5, 0.4], 0.4),
         ([1, 0, 0, 1], [0.8, 0.8, 0.2, 0.8], 0.5),  # equal scores stay together
     ],
 )

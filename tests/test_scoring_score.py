@@ -1,4 +1,4 @@
-"""The parts of a document score, with made-up encodings."""
+"""The parts of a document score, with made-up encodings; one document scored with many as pair by pair."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import opening_of
+from made_up import CENTRE, CONFIG, SIZE, domain_fields, learned, made, opening_of, statistics, unit
 
 from colde_cli.corpus.records import Card
 from colde_cli.encoder.layout import ModelConfig, SystemConfig
 from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
 from colde_cli.scoring.lexicon import Terms
+from colde_cli.scoring.profile import DomainFields, Field
 from colde_cli.scoring.score import (
+    ACCURACY,
     cosine,
     counterparts,
     document_score,
@@ -24,6 +26,7 @@ from colde_cli.scoring.score import (
     saturated,
     score_parts,
     score_without,
+    scores_with_many,
     verdict,
 )
 
@@ -50,12 +53,7 @@ def terms(generator: np.random.Generator, domains: int = 12) -> Terms:
     return Terms(buckets, (weights / (np.linalg.norm(weights) or 1)).astype(np.float32))
 
 
-def unit(vectors: np.ndarray) -> np.ndarray:
-    found: np.ndarray = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return found.astype(np.float32)
-
-
-def made(seed: int, chunks: int = 4) -> Card:
+def card_of(seed: int, chunks: int = 4) -> Card:
     """A document of random vectors and words; a thousandth of it at least lies in each domain, and in none."""
     generator = np.random.default_rng(seed)
     shares, domains = generator.random(chunks) + 0.1, generator.random(1 + len(DOMAINS)) ** 4 + 1e-3
@@ -84,13 +82,13 @@ def tiled(card: Card, times: int) -> Card:
 
 def with_chunks(centred_unit_vectors: list[list[float]], shares: list[float]) -> Card:
     return replace(
-        made(0),
+        card_of(0),
         centred_unit_vectors=np.array(centred_unit_vectors, np.float32),
         shares=np.array(shares, np.float32),
     )
 
 
-DOCUMENTS = st.builds(made, st.integers(0, 10_000), st.integers(1, 7))
+DOCUMENTS = st.builds(card_of, st.integers(0, 10_000), st.integers(1, 7))
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -123,13 +121,13 @@ def test_the_score_is_the_weighted_mean_of_its_parts(a: Card, b: Card, score_wei
 def test_no_pairs_no_scores() -> None:
     assert document_scores([], [], model(ALL)).shape == (0,)
     with pytest.raises(ValueError, match="zip"):
-        document_scores([made(1)], [], model(ALL))
+        document_scores([card_of(1)], [], model(ALL))
 
 
 @pytest.mark.parametrize("score_weights", [None, ScoreWeights()])
 def test_without_further_parts_the_score_is_the_cosine(score_weights: ScoreWeights | None) -> None:
     """So it is for every tower, whose encodings have neither words nor several chunks."""
-    a, b = (replace(made(seed, 1), terms=None, opening=None) for seed in (1, 2))
+    a, b = (replace(card_of(seed, 1), terms=None, opening=None) for seed in (1, 2))
     wanted = cosine(a.document_vector, b.document_vector)
     for encoder in (model(score_weights), tower()):
         assert document_score(a, b, encoder) == wanted
@@ -152,13 +150,13 @@ def tower() -> SystemConfig:
 
 
 def test_parts_without_a_share_are_left_out() -> None:
-    a, b = (replace(made(seed), terms=None, opening=None) for seed in (1, 2))
+    a, b = (replace(card_of(seed), terms=None, opening=None) for seed in (1, 2))
     score_weights = ScoreWeights(colde=0.25, chunks=0.75)
     assert not score_weights.reads_words
     assert [part.name for part in score_parts(a, b, model(score_weights))] == ["colde", "chunks"]
     only = ScoreWeights(colde=0, opening=1)
     assert only.reads_words
-    assert [part.name for part in score_parts(made(1), made(2), model(only))] == ["opening"]
+    assert [part.name for part in score_parts(card_of(1), card_of(2), model(only))] == ["opening"]
 
 
 def of_domains(card: Card, *domains: float) -> Card:
@@ -166,7 +164,7 @@ def of_domains(card: Card, *domains: float) -> Card:
 
 
 def test_shares_threshold_and_probability_are_those_of_the_domain() -> None:
-    encoder, (a, b) = model(BY_DOMAIN), (made(1), made(2))
+    encoder, (a, b) = model(BY_DOMAIN), (card_of(1), card_of(2))
     for place, own in enumerate((None, *DOMAINS)):
         pure = np.eye(1 + len(DOMAINS))[place]
         said = verdict(of_domains(a, *pure), of_domains(b, *pure), encoder)
@@ -198,25 +196,25 @@ def test_a_verdict_says_the_same_of_either_order(a: Card, b: Card) -> None:
 
 
 def test_a_model_that_was_not_fitted_gives_a_score_alone() -> None:
-    said = verdict(made(1), made(2), model(None, threshold=None))
+    said = verdict(card_of(1), card_of(2), model(None, threshold=None))
     assert (said.threshold, said.probability) == (None, None)
-    assert said.score == document_score(made(1), made(2), model(None))
+    assert said.score == document_score(card_of(1), card_of(2), model(None))
 
 
 def test_an_unknown_part_and_missing_words_are_refused() -> None:
     with pytest.raises(ValueError, match="weather"):
-        part_score("weather", made(1), made(2), ALL)
+        part_score("weather", card_of(1), card_of(2), ALL)
     for name, lacking in (
         ("words", {"terms": None}),
         ("opening", {"opening": None}),
         ("mentions", {"opening": None}),
     ):
-        bare = replace(made(1), **lacking)  # type: ignore[arg-type]
-        for pair in ((bare, made(2)), (made(2), bare)):
+        bare = replace(card_of(1), **lacking)  # type: ignore[arg-type]
+        for pair in ((bare, card_of(2)), (card_of(2), bare)):
             with pytest.raises(ValueError, match=name):
                 part_score(name, *pair, ALL)
     with pytest.raises(ValueError, match="words"):
-        document_score(replace(made(1), terms=None), made(2), model(ALL))
+        document_score(replace(card_of(1), terms=None), card_of(2), model(ALL))
 
 
 def test_the_soft_maximum_is_that_of_the_formula() -> None:
@@ -232,7 +230,7 @@ def test_the_soft_maximum_is_that_of_the_formula() -> None:
 
 
 def test_sharpness_leads_from_the_best_chunk_to_the_mean() -> None:
-    a, b = made(3), made(4)
+    a, b = card_of(3), card_of(4)
     table = a.centred_unit_vectors @ b.centred_unit_vectors.T
     best = [table.max(axis) for axis in (1, 0)]
     mean = (best[0] @ a.shares + best[1] @ b.shares) / 2
@@ -245,7 +243,7 @@ def test_sharpness_leads_from_the_best_chunk_to_the_mean() -> None:
 def test_one_chunk_in_common_outweighs_many_that_are_nearly_alike() -> None:
     axes = np.eye(8, dtype=np.float32)
     near = unit(axes[:4] + 0.9 * axes[4:])
-    query = replace(made(0), centred_unit_vectors=axes[:4], shares=np.full(4, 0.25, np.float32))
+    query = replace(card_of(0), centred_unit_vectors=axes[:4], shares=np.full(4, 0.25, np.float32))
     shared = replace(query, centred_unit_vectors=axes[[0, 5, 6, 7]])
     alike = replace(query, centred_unit_vectors=near)
     assert float(np.mean((query.centred_unit_vectors @ alike.centred_unit_vectors.T).max(1))) > 0.7
@@ -278,7 +276,7 @@ def test_mentions_are_the_share_of_an_opening_that_stands_in_the_other() -> None
     # Of A's opening the word 4 stands in B: .64; of B's opening the word 9 does not stand in A, the word 4 does: .36.
     of_a = Terms(np.array([1, 4], np.int32), np.array([0.6, 0.8], np.float32))
     of_b = Terms(np.array([4, 9], np.int32), np.array([0.6, 0.8], np.float32))
-    a, b = (replace(made(seed), terms=found, opening=found) for seed, found in ((1, of_a), (2, of_b)))
+    a, b = (replace(card_of(seed), terms=found, opening=found) for seed, found in ((1, of_a), (2, of_b)))
     assert part_score("mentions", a, b, ALL) == pytest.approx(saturated(0.5, ALL.saturation), abs=1e-6)
     nothing = replace(b, terms=Terms(np.zeros(0, np.int32), np.zeros(0, np.float32)))
     assert part_score("mentions", a, nothing, ALL) == pytest.approx(saturated(0.18, ALL.saturation), abs=1e-6)
@@ -287,7 +285,7 @@ def test_mentions_are_the_share_of_an_opening_that_stands_in_the_other() -> None
 def test_words_are_the_cosine_of_what_both_hold() -> None:
     one = Terms(np.array([1, 4, 7], np.int32), np.array([0.6, 0.8, 0.0], np.float32))
     two = Terms(np.array([4, 9], np.int32), np.array([0.5, np.sqrt(0.75)], np.float32))
-    a, b = (replace(made(seed), terms=found) for seed, found in ((1, one), (2, two)))
+    a, b = (replace(card_of(seed), terms=found) for seed, found in ((1, one), (2, two)))
     plain: Callable[[float], float] = lambda x: x * 1.03 / (x + 0.03)  # noqa: E731
     assert part_score("words", a, b, ALL) == pytest.approx(plain(0.4), abs=1e-6)
     nothing = replace(a, terms=Terms(np.array([2], np.int32), np.ones(1, np.float32)))
@@ -306,10 +304,77 @@ def test_without_a_part_the_weights_of_the_others_are_raised() -> None:
 def test_parts_without_a_weight_are_listed_on_request() -> None:
     config = model(ScoreWeights(colde=0.7, words=0.3))
     shown, every = (
-        score_parts(made(1), made(2), config),
-        score_parts(made(1), made(2), config, unweighted=True),
+        score_parts(card_of(1), card_of(2), config),
+        score_parts(card_of(1), card_of(2), config, unweighted=True),
     )
     assert [(part.name, part.weight) for part in shown] == [("colde", 0.7), ("words", 0.3)]
     assert [part.name for part in every] == list(PARTS)
     assert set(shown) <= set(every)
     assert {part.weight for part in set(every) - set(shown)} == {0.0}
+
+
+# One with many
+
+FIELD = Field(learned(), statistics())
+FIELDS = domain_fields()
+NOTHING = Terms(np.zeros(0, np.int32), np.zeros(0, np.float32))
+MANY = [made(seed, law=seed % 5 / 4) for seed in range(600)]
+"""More than two blocks."""
+
+
+@pytest.mark.parametrize("field", [None, FIELD, FIELDS], ids=["model", "field", "domains"])
+@given(st.integers(0, 50), st.floats(0, 1))
+def test_scores_are_those_of_single_pairs(field: Field | DomainFields | None, seed: int, law: float) -> None:
+    query, documents = made(seed, law), MANY[:40]
+    single = document_scores([query] * len(documents), documents, CONFIG, field)
+    assert scores_with_many(query, documents, CONFIG, field) == pytest.approx(single, abs=1e-6)
+
+
+@pytest.mark.parametrize("field", [None, FIELD, FIELDS], ids=["model", "field", "domains"])
+def test_blocks_do_not_show(field: Field | DomainFields | None) -> None:
+    query = made(1)
+    single = document_scores([query] * len(MANY), MANY, CONFIG, field)
+    assert scores_with_many(query, MANY, CONFIG, field) == pytest.approx(single, abs=1e-6)
+    assert scores_with_many(query, MANY[:1], CONFIG, field) == pytest.approx(single[:1], abs=1e-6)
+    assert scores_with_many(query, [], CONFIG, field).shape == (0,)
+
+
+@pytest.mark.parametrize("field", [None, FIELD, FIELDS], ids=["model", "field", "domains"])
+def test_documents_without_words_and_chunks_at_the_centre(field: Field | DomainFields | None) -> None:
+    centre = field.whitening.centre if isinstance(field, Field) else CENTRE
+    documents = [
+        replace(made(2), terms=NOTHING, opening=NOTHING),
+        made(3),
+        replace(made(4), terms=NOTHING),
+        replace(made(5), chunk_vectors=np.stack([centre, centre + 1]).astype(np.float32)),
+    ]
+    for query in (made(1), documents[0], documents[3]):
+        single = document_scores([query] * len(documents), documents, CONFIG, field)
+        assert scores_with_many(query, documents, CONFIG, field) == pytest.approx(single, abs=1e-6)
+
+
+def test_a_model_that_reads_no_words_needs_none() -> None:
+    config = replace(CONFIG, score_weights=ScoreWeights())
+    documents = [replace(item, terms=None, opening=None) for item in MANY[:5]]
+    single = document_scores([documents[0]] * 5, documents, config)
+    assert scores_with_many(documents[0], documents, config) == pytest.approx(single, abs=1e-6)
+
+
+def test_missing_words_are_an_error() -> None:
+    with pytest.raises(ValueError, match="has no words"):
+        scores_with_many(made(1), [replace(made(2), terms=None)], CONFIG)
+
+
+def test_long_documents_stay_within_the_accuracy() -> None:
+    """Sums of thousands of numbers: where rounding is largest."""
+    generator = np.random.default_rng(0)
+    vectors = (generator.normal(size=(3000, SIZE)) + 3).astype(np.float32)
+    long = replace(
+        made(9),
+        chunk_vectors=vectors,
+        centred_unit_vectors=vectors / np.linalg.norm(vectors, axis=1, keepdims=True),
+        shares=np.full(3000, 1 / 3000, np.float32),
+    )
+    single = document_scores([made(1), long], [long, long], CONFIG, FIELD)
+    found = [scores_with_many(one, [long], CONFIG, FIELD)[0] for one in (made(1), long)]
+    assert found == pytest.approx(single, abs=ACCURACY / 10)

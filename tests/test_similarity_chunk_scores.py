@@ -13,7 +13,6 @@ from hypothesis.extra.numpy import arrays
 from colde_cli.documents.document import Chunk, Part, Span, assemble
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import ModelConfig
-from colde_cli.scoring.config import Calibration, probability
 from colde_cli.scoring.score import cosine, cosines
 from colde_cli.similarity.chunk_scores import (
     SECTION_VECTORS,
@@ -174,31 +173,6 @@ def test_uniform_attention_is_1_and_unlike_chunks_explain_nothing() -> None:
     assert np.allclose(relative_attention(a_to_b), 1.0)
     scores = np.array([[0.8, -0.5, 0.0, 1.0], [0.1, 0.2, 0.3, 0.4]], np.float32)
     assert np.allclose(explanation(a_to_b, b_to_a, scores), np.maximum(scores, 0))
-
-
-def test_platt_is_a_sigmoid_that_never_overflows() -> None:
-    calibration = Calibration(slope=10.0, intercept=-5.0)
-    assert probability(0.5, calibration) == pytest.approx(0.5)
-    assert probability(0.7, calibration) == pytest.approx(1 / (1 + np.exp(-2.0)))
-    extreme = probability([-1e6, 1e6], calibration)
-    assert extreme.tolist() == [0.0, 1.0]
-
-
-def test_a_ceiling_is_never_passed() -> None:
-    plain, calibration = (
-        Calibration(slope=10.0, intercept=-5.0),
-        Calibration("platt", 10.0, -5.0, ceiling=0.6),
-    )
-    scores = [-1.0, 0.4, 0.5, 0.9, 1e6]
-    assert probability(scores, calibration) == pytest.approx(0.6 * probability(scores, plain))
-    assert probability(1e6, calibration) == pytest.approx(0.6)
-
-
-def test_isotonic_runs_between_its_knots() -> None:
-    calibration = Calibration("isotonic", scores=(0.2, 0.6), probabilities=(0.1, 0.9))
-    assert probability([0.0, 0.2, 0.4, 0.6, 1.0], calibration).tolist() == pytest.approx(
-        [0.1, 0.1, 0.5, 0.9, 0.9]
-    )
 
 
 CLS, SEP = 101, 102

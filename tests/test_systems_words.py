@@ -1,4 +1,4 @@
-"""What every tower over words or letters owes: DSSM, ARC-I, HAN and SMASH under the same tests."""
+"""What every tower over words or letters owes under the same tests, and what ARC-I and DSSM owe by hand."""
 
 from __future__ import annotations
 
@@ -205,3 +205,130 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
         Han(SystemConfig("han", "sentences", 6, 20, 25, {"hidden": 12}, vocab_size=9))
     with pytest.raises(ValueError, match="72 numbers, not 24"):
         Smash(SystemConfig("smash", "sentences", 6, 20, 24, {"hidden": 12}, vocab_size=9))
+
+
+# ARC-I
+
+
+def summing(bias: float = 0.0) -> ArcI:
+    """Every word is 1, every convolution adds three neighbours, and the vector is (value, 6), normalised."""
+    sizes = {"embedding": 1, "channels": (1, 1, 1)}
+    arci = ArcI(SystemConfig("arci", "flat", 20, 1, 2, sizes, vocab_size=5)).eval()
+    with torch.no_grad():
+        arci.embedding.weight.fill_(1.0)  # padding too: the mask must keep it out
+        for name, weight in arci.convolutions.named_parameters():
+            weight.fill_(bias if name.endswith("bias") else 1.0)
+        arci.output.weight.copy_(torch.tensor([[1.0], [0.0]]))
+        arci.output.bias.copy_(torch.tensor([0.0, 6.0]))
+    return arci
+
+
+def value_of(arci: ArcI, words: int, padding: int = 0) -> float:
+    rows = torch.tensor([[[*[3] * words, *[0] * padding]]])
+    with torch.no_grad():
+        (vector,) = arci(rows, torch.zeros(1, 1, dtype=torch.int64))
+    return float(6 * vector[0] / vector[1])
+
+
+@pytest.mark.parametrize("padding", [0, 1, 2, 7])
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (1, 1),  # 1 -> 1 -> 1
+        (2, 2),  # 2 2 | 2 -> 2 -> 2
+        (3, 5),  # 2 3 2 | 3 2 -> 5 5 | 5 -> 5
+        (4, 6),  # 2 3 3 2 | 3 3 -> 6 6 | 6 -> 6
+        (5, 13),  # 2 3 3 3 2 | 3 3 2 -> 6 8 5 | 8 5 -> 13 13 | 13
+        (8, 18),  # 2 3 3 3 3 3 3 2 | 3 3 3 3 -> 6 9 9 6 | 9 9 -> 18 18 | 18
+    ],
+)
+def test_convolution_of_a_constant(words: int, expected: float, padding: int) -> None:
+    assert value_of(summing(), words, padding) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("padding", [0, 1, 5])
+def test_a_bias_does_not_leak_out_of_padding(padding: int) -> None:
+    """One word: 1 + 10, 11 + 10, 21 + 10; a biased padding position beside it would add to that."""
+    assert value_of(summing(bias=10.0), 1, padding) == pytest.approx(31, rel=1e-5)
+
+
+def test_a_phrase_counts_the_same_wherever_it_stands() -> None:
+    torch.manual_seed(2)
+    sizes = {"embedding": 4, "channels": (8,)}
+    arci = ArcI(SystemConfig("arci", "flat", 20, 1, 6, sizes, vocab_size=9)).eval()
+    filler, phrase = [1] * 4, [5, 6, 7, 8]
+    early, late = [*filler, *phrase, *filler, *filler], [*filler, *filler, *phrase, *filler]
+    other = [*filler, *filler, *reversed(phrase), *filler]
+    with torch.no_grad():
+        vectors = arci(torch.tensor([[early], [late], [other]]))
+    torch.testing.assert_close(vectors[0], vectors[1])
+    assert (vectors[0] - vectors[2]).abs().max() > 1e-3
+
+
+# DSSM
+
+DSSM = SystemConfig("dssm", "trigrams", 100, 2, 4, {"hidden": (6, 5)}, vocab_size=41)
+
+
+def random_dssm() -> Dssm:
+    torch.manual_seed(1)
+    dssm = Dssm(DSSM)
+    for weight in dssm.parameters():
+        torch.nn.init.normal_(weight)
+    return dssm.eval()
+
+
+def vectors_of(dssm: Dssm, *texts: Rows) -> np.ndarray:
+    batch = stack(texts)
+    with torch.no_grad():
+        found: np.ndarray = dssm(torch.from_numpy(batch.ids), torch.from_numpy(batch.paragraphs)).numpy()
+    return found
+
+
+def by_hand(dssm: Dssm, counts: np.ndarray) -> np.ndarray:
+    """The paper's dense network over counts [41] of all trigrams, weighted by log(1 + tf)."""
+    weights = {name: weight.detach().numpy() for name, weight in dssm.named_parameters()}
+    values: np.ndarray = np.log(1 + counts)
+    values = np.tanh(values / np.linalg.norm(values) @ weights["trigrams.weight"] + weights["bias"])
+    for layer in range(2):
+        values = np.tanh(weights[f"layers.{layer}.weight"] @ values + weights[f"layers.{layer}.bias"])
+    values /= np.linalg.norm(values)
+    return values
+
+
+def test_equals_the_dense_network() -> None:
+    dssm = random_dssm()
+    texts = [pack_trigrams(text, None, DSSM) for text in ("good good wine", "The wine; a good, GOOD day")]
+    for rows, vector in zip(texts, vectors_of(dssm, *texts), strict=True):
+        counts = np.zeros(41)
+        counts[rows.ids[0]] = rows.ids[1]
+        np.testing.assert_allclose(vector, by_hand(dssm, counts), atol=1e-6)
+
+
+def test_counts_weigh_by_their_logarithm() -> None:
+    """tf 1 and 3 are log 2 and log 4, which are 1 : 2: together (1, 2) / √5 of the two rows of the table."""
+    dssm = random_dssm()
+    with torch.no_grad():
+        dssm.trigrams.weight.zero_()
+        dssm.trigrams.weight[7, 0], dssm.trigrams.weight[9, 1] = 1.0, 1.0
+        dssm.bias.zero_()
+    seen: list[torch.Tensor] = []
+    dssm.layers[0].register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    vectors_of(dssm, Rows.of([[7, 9], [1, 3]]))
+    expected = np.tanh([1 / np.sqrt(5), 2 / np.sqrt(5), 0, 0, 0, 0])
+    np.testing.assert_allclose(seen[0].numpy()[0], expected, atol=1e-6)
+
+
+def test_texts_are_told_apart_before_any_training() -> None:
+    """Zero biases: an untrained tower is a random projection, and does not call all texts the same."""
+    torch.manual_seed(1)
+    dssm = Dssm(SystemConfig("dssm", "trigrams", 100, 2, 64, {"hidden": (64, 64)}, vocab_size=2**15 + 1))
+    one, other, near = vectors_of(
+        dssm.eval(),
+        *(
+            pack_trigrams(text, None, SystemConfig("dssm", "trigrams", 100, 2, 64, vocab_size=2**15 + 1))
+            for text in ("queen of the hive", "a rudder and keel", "queens of a hive")
+        ),
+    )
+    assert one @ near > 0.5
+    assert abs(one @ other) < 0.5
