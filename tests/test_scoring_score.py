@@ -36,7 +36,6 @@ DOMAINS = (
     Domain("poems", 0.2, Calibration(slope=5.0, intercept=-1.0), colde=0.5, chunks=0.25, opening=0.25),
 )
 BY_DOMAIN = replace(ALL, domains=DOMAINS)
-SIZE = 6
 ROUNDING = 1e-6
 """Shares and vectors are float32; views show six decimals."""
 
