@@ -118,7 +118,8 @@ def field_study(encoder: Encoder) -> Comparison:
     from colde_cli.documents.reading import read
     from colde_cli.similarity.comparison import compare_encodings
 
-    a, b = encoder.encode_many([read(ROOT / "examples" / f"field-study-v{number}.pdf") for number in (1, 2)])
+    paths = [str(ROOT / "examples" / f"field-study-v{number}.pdf") for number in (1, 2)]
+    a, b = encoder.encode_many([read(path) for path in paths])
     return compare_encodings(a, b, encoder)
 
 
