@@ -18,12 +18,12 @@ import warnings
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from enum import StrEnum
 from importlib import import_module
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TextIO, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NoReturn, TextIO, get_args, get_origin
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
@@ -96,24 +96,19 @@ def _imported(name: str) -> Any:  # noqa: ANN401 - Typer keeps its Click to itse
 
 def flat(command: Any) -> Callable[..., None]:  # noqa: ANN401 - of any options
     """Have Typer see the fields of each group of options, a dataclass, as options of the command."""
-    hints = get_type_hints(command, include_extras=True)
     groups: dict[str, tuple[type, list[str]]] = {}
     parameters = []
-    for name, parameter in signature(command).parameters.items():
-        kind = hints.get(name, parameter.annotation)
-        if not is_dataclass(kind):
-            parameters.append(parameter.replace(annotation=kind, kind=Parameter.KEYWORD_ONLY))
-            continue
-        groups[name] = cast(type, kind), [item.name for item in fields(kind)]
-        declared = get_type_hints(kind, include_extras=True)
-        parameters += [
-            Parameter(item.name, Parameter.KEYWORD_ONLY, default=item.default, annotation=declared[item.name])
-            for item in fields(kind)
-        ]
+    for name, parameter in signature(command, eval_str=True).parameters.items():
+        declared, group = [parameter], parameter.annotation
+        if isinstance(group, type) and is_dataclass(group):
+            declared = list(signature(group, eval_str=True).parameters.values())
+            groups[name] = group, [option.name for option in declared]
+        parameters += [option.replace(kind=Parameter.KEYWORD_ONLY) for option in declared]
 
     def call(**values: Any) -> None:  # noqa: ANN401 - of the options
         made = {
-            name: kind(**{item: values.pop(item) for item in own}) for name, (kind, own) in groups.items()
+            name: group(**{option: values.pop(option) for option in options})
+            for name, (group, options) in groups.items()
         }
         command(**values, **made)
 

@@ -61,13 +61,7 @@ def evaluate(
     docs: DocsOption,
     *,
     validation: Annotated[
-        list[Path] | None,
-        option(
-            "--validation",
-            panel=DATA,
-            metavar="FILE",
-            help=VALIDATION_HELP,
-        ),
+        list[Path] | None, option("--validation", panel=DATA, metavar="FILE", help=VALIDATION_HELP)
     ] = None,
     split: SplitOption = SplitName.TEST,
     baseline: Annotated[
@@ -81,13 +75,7 @@ def evaluate(
         ),
     ] = None,
     field: Annotated[
-        str | None,
-        option(
-            "--field",
-            panel=_FIGURES,
-            metavar="docs|NAME|FOLDER",
-            help=FIELD_HELP,
-        ),
+        str | None, option("--field", panel=_FIGURES, metavar="docs|NAME|FOLDER", help=FIELD_HELP)
     ] = None,
     parts: Annotated[bool, option("--parts", hidden=True, help="As --baseline parts.")] = False,
     retrieval: Annotated[

@@ -72,10 +72,7 @@ def git_check(
     base: Annotated[str, option("--base", metavar="COMMIT", help="Compare HEAD with this commit.")] = "",
     hook: Annotated[
         bool,
-        option(
-            "--hook",
-            help="Compare what is staged with HEAD, or the commits of a run of pre-commit.",
-        ),
+        option("--hook", help="Compare what is staged with HEAD, or the commits of a run of pre-commit."),
     ] = False,
     allow: AllowOption = None,
     verify: Annotated[
@@ -85,16 +82,14 @@ def git_check(
         bool, option("--allow-added", help="With --allow or --verify: documents may be added.")
     ] = False,
     allow_deleted: Annotated[
-        bool,
-        option("--allow-deleted", help="With --allow or --verify: documents may be deleted."),
+        bool, option("--allow-deleted", help="With --allow or --verify: documents may be deleted.")
     ] = False,
     fail_under: FailUnderOption = None,
     ignoring: Ignoring,
     password: PasswordOption = None,
     format: Annotated[Format | None, format_option("table|github")] = None,
     summary: Annotated[
-        Path | None,
-        option("--summary", panel=OUTPUT, metavar="FILE", help="Also add Markdown to this file."),
+        Path | None, option("--summary", panel=OUTPUT, metavar="FILE", help="Also add Markdown to this file.")
     ] = None,
     level: LevelOption = Level.PASSAGE,
     top: TopOption = 10,

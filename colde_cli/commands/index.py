@@ -98,8 +98,7 @@ def index(
         ),
     ] = None,
     force: Annotated[
-        bool,
-        option("--force", panel=REMOTE, help="Push or pull even if that replaces changes made there."),
+        bool, option("--force", panel=REMOTE, help="Push or pull even if that replaces changes made there.")
     ] = False,
     format: Annotated[Format | None, format_option("table|json", "text")] = None,
     reporter: Reporter,

@@ -105,13 +105,7 @@ OutputOption = Annotated[
     option("--output", "-o", panel=OUTPUT, metavar="FILE", help="File to write, instead of standard output."),
 ]
 FolderOption = Annotated[
-    str | None,
-    option(
-        *("--output", "-o"),
-        panel=OUTPUT,
-        metavar="FOLDER",
-        help=FOLDER_HELP,
-    ),
+    str | None, option("--output", "-o", panel=OUTPUT, metavar="FOLDER", help=FOLDER_HELP)
 ]
 TopOption = Annotated[
     int,
@@ -133,8 +127,7 @@ ReportsOption = Annotated[
     ),
 ]
 DebugOption = Annotated[
-    bool,
-    option("--debug", panel=OUTPUT, callback=keep_for_main, help="Show the traceback of an error."),
+    bool, option("--debug", panel=OUTPUT, callback=keep_for_main, help="Show the traceback of an error.")
 ]
 
 
@@ -183,10 +176,9 @@ class Ending:
 class Reporter:
     """Writes warnings and notes to stderr, as far as `--quiet` and `--verbose` want them."""
 
-    quiet: Annotated[
-        bool,
-        option("--quiet", "-q", panel=OUTPUT, callback=keep_for_main, help=QUIET_HELP),
-    ] = False
+    quiet: Annotated[bool, option("--quiet", "-q", panel=OUTPUT, callback=keep_for_main, help=QUIET_HELP)] = (
+        False
+    )
     verbose: Annotated[
         bool,
         option(
@@ -266,7 +258,7 @@ class Runtime:
     precision: Annotated[
         str,
         option(
-            *("--precision",),
+            "--precision",
             panel=MODEL,
             metavar="auto|int8|fp16|fp32",
             help="Numerical precision of the model.",
@@ -311,14 +303,7 @@ GlobOption = Annotated[
     str | None,
     option("--glob", metavar="PATTERN", help="Which files of the folders to read, such as '**/*.pdf'."),
 ]
-FieldOption = Annotated[
-    str,
-    option(
-        "--field",
-        metavar="corpus|none|NAME|FOLDER",
-        help=FIELD_HELP,
-    ),
-]
+FieldOption = Annotated[str, option("--field", metavar="corpus|none|NAME|FOLDER", help=FIELD_HELP)]
 PasswordOption = Annotated[
     str | None, option("--password", metavar="TEXT", help="Password of encrypted PDFs.")
 ]
@@ -501,15 +486,7 @@ SplitOption = Annotated[
 SeedOption = Annotated[
     int, option("--seed", panel=DATA, min=0, metavar="N", help="Seed of all random choices.")
 ]
-PairsOption = Annotated[
-    list[Path],
-    option(
-        "--pairs",
-        panel=DATA,
-        metavar="FILE",
-        help=PAIRS_HELP,
-    ),
-]
+PairsOption = Annotated[list[Path], option("--pairs", panel=DATA, metavar="FILE", help=PAIRS_HELP)]
 DocsOption = Annotated[
     list[Path],
     option(
