@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
+import jsonschema
 import pytest
 
 from colde_cli.app import main
@@ -41,6 +46,26 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Run:
     return Run(ended.value.code or 0, captured.out, captured.err)
 
 
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> dict[str, Any]:
+    """What a run writes as JSON."""
+    value: dict[str, Any] = json.loads(run(capsys, *arguments, "--format", "json").out)
+    return value
+
+
+@cache
+def schema_of(name: str) -> dict[str, Any]:
+    """A schema of the views by its name, `colde.diff.2`."""
+    schema: dict[str, Any] = json.loads(
+        (files("colde_cli.views") / f"schemas/{name}.json").read_text("utf-8")
+    )
+    return schema
+
+
+def validate(value: object, name: str) -> None:
+    """Check a value against a schema of the views."""
+    jsonschema.Draft202012Validator(schema_of(name)).validate(value)
+
+
 def run_process(
     *arguments: str | Path,
     stdin: bytes = b"",
@@ -59,6 +84,13 @@ def run_process(
         cwd=cwd,
     )
     return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def run_python(code: str, *arguments: str | Path) -> Run:
+    """Run a program of Python in a process of its own."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return Run(done.returncode, done.stdout, done.stderr)
 
 
 def check_trouble(result: Run) -> None:

@@ -36,7 +36,7 @@ if _PROFILE == "colde":
     with contextlib.suppress(ImportError, AttributeError):
         from hypothesis.internal.conjecture import providers
 
-        providers.is_local_module_file = lambda path: False  # type: ignore[assignment, attr-defined]
+        vars(providers)["is_local_module_file"] = lambda path: False
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -104,12 +104,27 @@ def kept_cache(isolated: None, _cache_of_all: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("COLDE_CACHE_DIR", str(_cache_of_all))
 
 
+@pytest.fixture
+def profiles(isolated: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of named field profiles; it is not there yet."""
+    monkeypatch.setenv("COLDE_PROFILES", str(tmp_path / "profiles"))
+    return tmp_path / "profiles"
+
+
 @pytest.fixture(scope="session")
 def encoder(model_folder: Path) -> Encoder:
     """The shipped model on the CPU, without a cache."""
     from colde_cli.encoder.encoder import Encoder
 
     return Encoder.load(model_folder, device="cpu")
+
+
+@pytest.fixture(scope="session")
+def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small BERT that nobody trained."""
+    from tiny_backbone import write_backbone
+
+    return write_backbone(tmp_path_factory.mktemp("backbones") / "tiny")
 
 
 @pytest.fixture(scope="session")

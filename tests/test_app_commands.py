@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 import typer
-from command_line import run_process
+from command_line import ROOT, run_process, run_python
 from typer.testing import CliRunner
 
 from colde_cli.app import COMMANDS, HIDDEN, ColdeCommand, Commands
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_the_help_says_of_each_command_what_the_command_says() -> None:
@@ -39,8 +35,9 @@ def test_an_unknown_command_is_not_imported() -> None:
 def loaded(*arguments: str) -> set[str]:
     """The modules that a command has loaded at its end."""
     code = "import sys; from colde_cli.app import app; app(sys.argv[1:], standalone_mode=False); print(*sys.modules)"
-    command = [sys.executable, "-c", code, *arguments]
-    return set(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
+    done = run_python(code, *arguments)
+    assert done.status == 0, done.err
+    return set(done.out.split())
 
 
 def test_help_imports_no_command_and_a_command_no_other() -> None:
@@ -81,25 +78,15 @@ def values(*arguments: str, env: dict[str, str] | None = None) -> dict[str, Any]
 
 def test_values_have_the_declared_types() -> None:
     assert values() == {
-        "names": None,
-        "number": 3,
-        "share": None,
-        "colour": Colour.RED,
-        "file": None,
-        "twice": None,
+        **{"names": None, "number": 3, "share": None, "colour": Colour.RED, "file": None, "twice": None},
         "switch": False,
     }
     given = values(
         "a", "b", "--number", "9", "--colour", "blue", "--file", "x.pdf", "--twice", "4", "--switch"
     )
     assert given == {
-        "names": ["a", "b"],
-        "number": 9,
-        "share": None,
-        "colour": Colour.BLUE,
-        "file": Path("x.pdf"),
-        "twice": 8,
-        "switch": True,
+        **{"names": ["a", "b"], "number": 9, "share": None, "colour": Colour.BLUE, "file": Path("x.pdf")},
+        **{"twice": 8, "switch": True},
     }
     assert values(env={"SHARE": "0.5", "SWITCH": "1"}) == values("--share", "0.5", "--switch")
 

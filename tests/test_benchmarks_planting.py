@@ -8,6 +8,7 @@ import json
 import random
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -144,7 +145,8 @@ def test_cases_are_drawn_from_documents_of_any_label(planted: ModuleType, tmp_pa
     # Drawing needs no labels, so a document that is alone in its class is welcome.
     texts = {name: document(seed).text for seed, name in enumerate("abcd")}
     lines = [{"id": name, "text": text, "split": "test", "label": name} for name, text in texts.items()]
-    for name, rows in {"docs": lines, "pairs": [{"a": "a", "b": "b", "label": 1, "split": "test"}]}.items():
+    pairs: list[dict[str, Any]] = [{"a": "a", "b": "b", "label": 1, "split": "test"}]
+    for name, rows in (("docs", lines), ("pairs", pairs)):
         with gzip.open(tmp_path / f"{name}.jsonl.gz", "wt") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
     assert len(list(planted.cases(tmp_path, "test", 4, 0))) == 4

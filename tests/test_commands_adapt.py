@@ -6,20 +6,17 @@ import csv
 import json
 import shutil
 from dataclasses import replace
-from importlib.resources import files
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
-from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run
+from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run, run_json, validate
 from judged_data import write_judged
 
 from colde_cli.scoring.profile import FieldProfile
 
-pytestmark = pytest.mark.usefixtures("kept_cache")
+pytestmark = pytest.mark.usefixtures("kept_cache", "profiles")
 
 Capture = pytest.CaptureFixture[str]
 SUBJECTS = {
@@ -45,21 +42,6 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True)
-def profiles(isolated: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("COLDE_PROFILES", str(tmp_path / "profiles"))
-    return tmp_path / "profiles"
-
-
-def shown(capsys: Capture, *arguments: str | Path) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(run(capsys, *arguments, "--format", "json").out)
-    return value
-
-
-def validate(value: dict[str, Any], name: str) -> None:
-    jsonschema.validate(value, json.loads((files("colde_cli.views") / f"schemas/{name}").read_text("utf-8")))
-
-
 # adapt and diff
 
 
@@ -71,7 +53,7 @@ def test_a_named_profile_gives_diff_a_percentile(capsys: Capture, corpus: Path, 
     assert sorted(path.name for path in (profiles / "crafts").iterdir()) == files
     assert run(capsys, "models", "crafts", "--verify").status == 0
     a, b, c = (corpus / name for name in ("well-0.txt", "well-1.txt", "ship-2.txt"))
-    alike, unlike = (shown(capsys, "diff", a, other, "--field", "crafts")["document"] for other in (b, c))
+    alike, unlike = (run_json(capsys, "diff", a, other, "--field", "crafts")["document"] for other in (b, c))
     assert alike["field"] == {"name": "crafts", "documents": SIZE}
     assert [alike[key] for key in ("probability", "threshold", "related")] == [None] * 3
     assert alike["percentile"] > 0.78 > unlike["percentile"]
@@ -80,8 +62,8 @@ def test_a_named_profile_gives_diff_a_percentile(capsys: Capture, corpus: Path, 
 
 def test_diff_with_a_field_is_as_the_schema_says_in_every_format(capsys: Capture, corpus: Path) -> None:
     run(capsys, "adapt", corpus, "-o", "crafts")
-    value = shown(capsys, "diff", V1, V2, "--field", "crafts")
-    validate(value, "colde.diff.2.json")
+    value = run_json(capsys, "diff", V1, V2, "--field", "crafts")
+    validate(value, "colde.diff.2")
     said = "pairs of the field crafts"
     # Of two versions of one text nobody asks how closely they are related.
     for format in ("table", "markdown", "html"):
@@ -90,13 +72,13 @@ def test_diff_with_a_field_is_as_the_schema_says_in_every_format(capsys: Capture
 
 
 def test_without_a_field_diff_says_nothing_of_one(capsys: Capture) -> None:
-    assert not {"percentile", "field"} & set(shown(capsys, "diff", V1, V2)["document"])
+    assert not {"percentile", "field"} & set(run_json(capsys, "diff", V1, V2)["document"])
 
 
 def test_a_profile_may_lie_anywhere(capsys: Capture, corpus: Path, tmp_path: Path) -> None:
     folder = tmp_path / "here" / "mine"
     assert run(capsys, "adapt", corpus, "-o", folder).status == 0
-    again = shown(capsys, "diff", corpus / "well-0.txt", corpus / "well-1.txt", "--field", folder)
+    again = run_json(capsys, "diff", corpus / "well-0.txt", corpus / "well-1.txt", "--field", folder)
     assert again["document"]["field"]["name"] == "mine"
 
 
@@ -115,7 +97,7 @@ def test_a_profile_is_replaced_and_other_folders_are_not(
 def test_a_small_field_is_warned_about(capsys: Capture, corpus: Path) -> None:
     result = run(capsys, "adapt", *sorted(corpus.iterdir())[:5], "-o", "small")
     assert "5 documents teach little, and 15 are needed for a percentile" in result.err
-    found = shown(capsys, "diff", V1, V2, "--field", "small")
+    found = run_json(capsys, "diff", V1, V2, "--field", "small")
     assert found["document"]["percentile"] is None
     assert "too few documents for a percentile" in run(capsys, "diff", V1, OTHER, "--field", "small").out
 
@@ -214,8 +196,8 @@ def test_an_unknown_field_lists_the_known(capsys: Capture, corpus: Path) -> None
 
 
 def test_a_corpus_is_a_field_of_its_own(capsys: Capture, corpus: Path) -> None:
-    value = shown(capsys, "rank", corpus / "well-0.txt", corpus)
-    validate(value, "colde.rank.1.json")
+    value = run_json(capsys, "rank", corpus / "well-0.txt", corpus)
+    validate(value, "colde.rank.1")
     assert value["field"] == {"name": "corpus", "documents": SIZE}
     hits = value["results"]
     assert {Path(hit["path"]).name for hit in hits[:3]} == {f"well-{number}.txt" for number in (1, 2, 3)}
@@ -228,7 +210,7 @@ def test_any_query_of_a_corpus_gives_the_same_field(capsys: Capture, corpus: Pat
     there, back = (
         next(
             hit
-            for hit in shown(capsys, "rank", corpus / one, corpus, "-k", "15")["results"]
+            for hit in run_json(capsys, "rank", corpus / one, corpus, "-k", "15")["results"]
             if hit["path"].endswith(other)
         )
         for one, other in (("well-0.txt", "bread-1.txt"), ("bread-1.txt", "well-0.txt"))
@@ -240,13 +222,13 @@ def test_any_query_of_a_corpus_gives_the_same_field(capsys: Capture, corpus: Pat
 def test_a_second_search_uses_the_kept_profile(
     capsys: Capture, corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = shown(capsys, "rank", corpus / "ship-0.txt", corpus)
+    first = run_json(capsys, "rank", corpus / "ship-0.txt", corpus)
 
     def refuse(*arguments: object) -> None:
         raise AssertionError("the profile was learned again")
 
     monkeypatch.setattr("colde_cli.corpus.pipeline.learn_field", refuse)
-    assert shown(capsys, "rank", corpus / "ship-0.txt", corpus)["results"] == first["results"]
+    assert run_json(capsys, "rank", corpus / "ship-0.txt", corpus)["results"] == first["results"]
 
 
 @pytest.mark.parametrize("format", ["table", "markdown"])
@@ -263,26 +245,26 @@ def test_csv_has_a_column_for_the_percentile(capsys: Capture, corpus: Path) -> N
 
 
 def test_field_none_scores_as_diff_does(capsys: Capture, corpus: Path) -> None:
-    value = shown(capsys, "rank", corpus / "well-0.txt", corpus, "--field", "none", "-k", "1")
+    value = run_json(capsys, "rank", corpus / "well-0.txt", corpus, "--field", "none", "-k", "1")
     (hit,) = value["results"]
-    document = shown(capsys, "diff", corpus / "well-0.txt", hit["path"])["document"]
+    document = run_json(capsys, "diff", corpus / "well-0.txt", hit["path"])["document"]
     assert value["field"] is None
     assert hit["percentile"] is None
     assert (hit["score"], hit["probability"]) == (document["score"], document["probability"])
 
 
 def test_a_few_documents_are_no_field(capsys: Capture) -> None:
-    value = shown(capsys, "rank", V1, EXAMPLES, "--glob", "*.pdf")
+    value = run_json(capsys, "rank", V1, EXAMPLES, "--glob", "*.pdf")
     assert value["field"] is None
     assert all(hit["probability"] is not None for hit in value["results"])
 
 
 def test_rank_takes_another_field(capsys: Capture, corpus: Path) -> None:
     run(capsys, "adapt", corpus, "-o", "crafts")
-    value = shown(capsys, "rank", V1, EXAMPLES, "--glob", "*.pdf", "--field", "crafts", "--explain")
-    validate(value, "colde.rank.1.json")
+    value = run_json(capsys, "rank", V1, EXAMPLES, "--glob", "*.pdf", "--field", "crafts", "--explain")
+    validate(value, "colde.rank.1")
     assert value["field"] == {"name": "crafts", "documents": SIZE}
-    pair = shown(capsys, "diff", V1, value["results"][0]["path"], "--field", "crafts")["document"]
+    pair = run_json(capsys, "diff", V1, value["results"][0]["path"], "--field", "crafts")["document"]
     assert pair["score"] == value["results"][0]["score"]
     assert pair["percentile"] == value["results"][0]["percentile"]
 
@@ -300,7 +282,7 @@ def test_evaluate_measures_within_the_field_of_the_documents(capsys: Capture, ju
     pytest.importorskip("scipy")
     names = ["--baseline", "mean", "--baseline", "max-mean"]
     plain, within = (
-        shown(capsys, "evaluate", "colde-minilm-l6", *judged, *names, *more)["fields"][0]["results"]
+        run_json(capsys, "evaluate", "colde-minilm-l6", *judged, *names, *more)["fields"][0]["results"]
         for more in ([], ["--field", "docs"])
     )
     for one, other in zip(plain, within, strict=True):
@@ -312,7 +294,7 @@ def test_evaluate_measures_within_the_field_of_the_documents(capsys: Capture, ju
 def test_evaluate_takes_a_profile(capsys: Capture, judged: list[str], corpus: Path) -> None:
     pytest.importorskip("scipy")
     run(capsys, "adapt", corpus, "-o", "crafts")
-    (found,) = shown(capsys, "evaluate", "colde-minilm-l6", *judged, "--field", "crafts")["fields"]
+    (found,) = run_json(capsys, "evaluate", "colde-minilm-l6", *judged, "--field", "crafts")["fields"]
     assert "the field crafts" in " ".join(found["results"][0]["notes"])
     check_trouble(run(capsys, "evaluate", "colde-minilm-l6", *judged, "--field", "absent", "-q"))
 

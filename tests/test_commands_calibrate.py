@@ -6,14 +6,11 @@ import json
 import os
 import shutil
 import sys
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
-from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run
+from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run, run_json, validate
 from judged_data import write_judged
 
 pytest.importorskip("sklearn")
@@ -27,7 +24,6 @@ from colde_cli.scoring.config import Calibration, probability
 from colde_cli.scoring.profile import FieldInfo, FieldProfile
 
 Capture = pytest.CaptureFixture[str]
-RANK_SCHEMA = "schemas/colde.rank.1.json"
 
 
 @pytest.fixture(scope="module")
@@ -143,17 +139,6 @@ def test_figures_after_come_from_pairs_that_took_no_part() -> None:
 # Field profiles
 
 
-@pytest.fixture
-def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("COLDE_PROFILES", str(tmp_path / "profiles"))
-    return tmp_path / "profiles"
-
-
-def shown(capsys: Capture, *arguments: str | Path) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(run(capsys, *arguments, "--format", "json").out)
-    return value
-
-
 def test_the_documents_of_the_pairs_make_a_calibrated_field(
     capsys: Capture, data: list[str], profiles: Path
 ) -> None:
@@ -166,7 +151,7 @@ def test_the_documents_of_the_pairs_make_a_calibrated_field(
     assert profile.calibrated is not None
     assert profile.calibrated.pairs == 66
 
-    document = shown(capsys, "diff", V1, V2, "--field", "gardens")["document"]
+    document = run_json(capsys, "diff", V1, V2, "--field", "gardens")["document"]
     assert document["threshold"] == pytest.approx(profile.calibrated.threshold, abs=1e-4)
     assert document["related"] is True
     assert document["probability"] > 0.5
@@ -174,10 +159,12 @@ def test_the_documents_of_the_pairs_make_a_calibrated_field(
         out = run(capsys, "diff", V1, OTHER, "--field", "gardens", "--format", format, "--level", "all").out
         assert "probability" in out
         assert "the field gardens" in out
-    value = shown(capsys, "rank", V1, EXAMPLES, "--glob", "*.pdf", "--field", "gardens")
-    jsonschema.validate(value, json.loads(files("colde_cli.views").joinpath(RANK_SCHEMA).read_text("utf-8")))
+    value = run_json(capsys, "rank", V1, EXAMPLES, "--glob", "*.pdf", "--field", "gardens")
+    validate(value, "colde.rank.1")
     assert value["results"][0]["probability"] == document["probability"]
-    evaluated = shown(capsys, "evaluate", "colde-minilm-l6", *data, "--field", "gardens", "--bootstrap", "0")
+    evaluated = run_json(
+        capsys, "evaluate", "colde-minilm-l6", *data, "--field", "gardens", "--bootstrap", "0"
+    )
     (found,) = evaluated["fields"][0]["results"]
     assert found["calibration_from"] == "model"
     assert "fitted to 66 labelled pairs" in " ".join(found["notes"])

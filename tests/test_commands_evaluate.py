@@ -6,13 +6,11 @@ import csv
 import json
 import shutil
 from html.parser import HTMLParser
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-from command_line import check_trouble, run
+from command_line import check_trouble, run, run_json, validate
 from judged_data import write_judged
 
 pytest.importorskip("scipy")
@@ -46,10 +44,7 @@ def report(data: list[str], tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 
 def test_json_is_what_the_schema_says(report: dict[str, Any]) -> None:
-    text = files("colde_cli.views").joinpath("schemas/colde.evaluation.1.json").read_text(encoding="utf-8")
-    schema = json.loads(text)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(report, schema)
+    validate(report, "colde.evaluation.1")
     assert report["macro"] is None
 
 
@@ -158,11 +153,11 @@ def test_of_data_without_splits_all_pairs_are_measured_and_it_is_said(
     pairs.write_text(
         "".join(json.dumps({key: line[key] for key in ("a", "b", "label")}) + "\n" for line in lines)
     )
-    arguments = ("evaluate", MODEL, *data[:3], pairs, *QUICK)
+    arguments: list[str | Path] = ["evaluate", MODEL, *data[:3], pairs, *QUICK]
     said = " ".join(run(capsys, *arguments).out.split())
     assert "All pairs were measured; none names a split." in said
     assert "Split:" not in said
-    found = json.loads(run(capsys, *arguments, "--format", "json").out)
+    found = run_json(capsys, *arguments)
     assert [(field["split"], field["pairs"]) for field in found["fields"]] == [(None, 198)]
     refused = run(capsys, *arguments, "--split", "validation")
     check_trouble(refused)
@@ -221,19 +216,17 @@ def test_models_of_other_systems_are_measured_and_calibrated(
 
 def test_mistakes_are_status_2(capsys: Capture, data: list[str], tmp_path: Path) -> None:
     docs, pairs = data[1], data[3]
-    for arguments, part in [
+    mistakes: list[tuple[list[str | Path], str]] = [
         ([MODEL, "--docs", docs, "--docs", docs, "--pairs", pairs], "2 --docs and 1 --pairs"),
         ([MODEL, *data, "--validation", pairs, "--validation", pairs], "2 --validation"),
         ([MODEL, *data, "--split", "validation", "--validation", pairs], "validation pairs too"),
-        (
-            [MODEL, *data, "--format", "markdown"],
-            "does not write markdown; use table, json, csv or html",
-        ),
+        ([MODEL, *data, "--format", "markdown"], "does not write markdown; use table, json, csv or html"),
         ([MODEL, *data, "--robustness", "rain"], "no robustness protocol 'rain'"),
         (["no-such-model", *data], "There is no model"),
         ([MODEL, "--docs", docs, "--pairs", tmp_path / "none.jsonl"], "There is no file"),
         ([MODEL, *data, "-o", docs], "one of the documents to read"),
-    ]:
+    ]
+    for arguments, part in mistakes:
         result = run(capsys, "evaluate", *arguments)
         check_trouble(result)
         assert part in result.err

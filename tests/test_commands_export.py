@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from command_line import OTHER, V1, check_trouble, run
+from command_line import OTHER, V1, check_trouble, run, run_json
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="needs colde[train]")
 
@@ -29,7 +29,7 @@ def test_fp32_is_written_and_diff_runs_it(copy: Path, capsys: Capture) -> None:
     compared = run(capsys, "diff", V1, OTHER, "--model", copy, "--precision", "fp32", "--format", "json")
     value = json.loads(compared.out)
     assert value["model"]["precision"] == "fp32"
-    shipped = json.loads(run(capsys, "diff", V1, OTHER, "--format", "json").out)
+    shipped = run_json(capsys, "diff", V1, OTHER)
     assert value["document"]["score"] == pytest.approx(shipped["document"]["score"], abs=0.01)
 
 

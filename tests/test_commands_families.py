@@ -5,31 +5,20 @@ from __future__ import annotations
 import csv
 import json
 import re
-from importlib.resources import files
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
-from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run
+from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run, run_json, schema_of, validate
 
 Capture = pytest.CaptureFixture[str]
 
 
-@pytest.fixture(scope="module")
-def schema() -> dict[str, Any]:
-    text = files("colde_cli.views").joinpath("schemas/colde.dupes.1.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    jsonschema.Draft202012Validator.check_schema(loaded)
-    return loaded
-
-
-def test_versions_are_found_as_the_schema_says(capsys: Capture, schema: dict[str, Any]) -> None:
+def test_versions_are_found_as_the_schema_says(capsys: Capture) -> None:
     done = run(capsys, "dupes", EXAMPLES, "--glob", "*.pdf", "--format", "json")
     value = json.loads(done.out)
-    jsonschema.Draft202012Validator(schema).validate(value)
-    assert list(value) == list(schema["properties"])
+    validate(value, "colde.dupes.1")
+    assert list(value) == list(schema_of("colde.dupes.1")["properties"])
     assert done.status == 0
     assert [[member["path"] for member in group["members"]] for group in value["groups"]] in (
         [[V1, V2]],
@@ -114,21 +103,11 @@ def subjects(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture(scope="module")
-def clusters_schema() -> dict[str, Any]:
-    text = files("colde_cli.views").joinpath("schemas/colde.clusters.1.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    jsonschema.Draft202012Validator.check_schema(loaded)
-    return loaded
-
-
-def test_subjects_are_told_apart_and_named(
-    capsys: Capture, subjects: Path, clusters_schema: dict[str, Any]
-) -> None:
+def test_subjects_are_told_apart_and_named(capsys: Capture, subjects: Path) -> None:
     done = run(capsys, "clusters", subjects, "--format", "json")
     value = json.loads(done.out)
-    jsonschema.Draft202012Validator(clusters_schema).validate(value)
-    assert list(value) == list(clusters_schema["properties"])
+    validate(value, "colde.clusters.1")
+    assert list(value) == list(schema_of("colde.clusters.1")["properties"])
     kinds = [
         {Path(member["path"]).name[:3] for member in cluster["members"]} for cluster in value["clusters"]
     ]
@@ -179,8 +158,8 @@ def test_an_index_gives_what_its_files_give(capsys: Capture, subjects: Path, tmp
     index = tmp_path / "index.colde"
     assert run(capsys, "index", subjects, "-o", index).status == 0
     for command in ("dupes", "clusters"):
-        files = json.loads(run(capsys, command, subjects, "--format", "json").out)
-        known = json.loads(run(capsys, command, index, "--format", "json").out)
+        files = run_json(capsys, command, subjects)
+        known = run_json(capsys, command, index)
         for name in ("groups", "contained", "searched"):
             assert known.get(name) == files.get(name), (command, name)
         # Rounded vectors, and statistics that count a copy once: the scores differ a little.
@@ -188,7 +167,7 @@ def test_an_index_gives_what_its_files_give(capsys: Capture, subjects: Path, tmp
             assert len({Path(member["path"]).name[:3] for member in cluster["members"]} - {"cop"}) == 1
             assert set(cluster["words"]) <= {*WELL.split("|"), *TAX.split("|")}
         assert [item["path"] for item in known["skipped"]] == [item["path"] for item in files["skipped"]]
-        some = json.loads(run(capsys, command, index, "--glob", "tax*", "--format", "json").out)
+        some = run_json(capsys, command, index, "--glob", "tax*")
         assert some["searched"] == 8
     (index / "index.sqlite").write_bytes((index / "index.sqlite").read_bytes()[:5000])
     check_trouble(run(capsys, "dupes", index))

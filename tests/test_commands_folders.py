@@ -7,14 +7,11 @@ import json
 import shutil
 from collections.abc import Callable
 from html.parser import HTMLParser
-from importlib.resources import files
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
-from command_line import OTHER, ROOT, V1, V2, check_trouble, run
+from command_line import OTHER, ROOT, V1, V2, check_trouble, run, run_json, validate
 
 Capture = pytest.CaptureFixture[str]
 DATA = ROOT / "tests" / "data"
@@ -49,18 +46,12 @@ STATES = {
 }
 
 
-def validator(name: str) -> Any:
-    schema = json.loads((files("colde_cli.views") / f"schemas/{name}.json").read_text("utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return jsonschema.Draft202012Validator(schema)
-
-
 def test_every_file_has_its_state_the_worst_first(capsys: Capture, folders: tuple[Path, Path]) -> None:
     result = run(capsys, "diff", *folders, "--format", "json")
     assert result.status == 1
     assert "Skipped scan.pdf: Cannot read" in result.err
     value = json.loads(result.out)
-    validator("colde.folders.1").validate(value)
+    validate(value, "colde.folders.1")
     assert {file["a"] or file["b"]: file["state"] for file in value["files"]} == STATES
     assert [file["a"] or file["b"] for file in value["files"]] == list(STATES)
     study = value["files"][3]
@@ -71,10 +62,10 @@ def test_every_file_has_its_state_the_worst_first(capsys: Capture, folders: tupl
 
 
 def test_lines_hold_the_same_objects(capsys: Capture, folders: tuple[Path, Path]) -> None:
-    whole = json.loads(run(capsys, "diff", *folders, "--format", "json").out)
+    whole = run_json(capsys, "diff", *folders)
     lines = [json.loads(line) for line in run(capsys, "diff", *folders, "--format", "jsonl").out.splitlines()]
     for line in lines:
-        validator("colde.folders-lines.1").validate(line)
+        validate(line, "colde.folders-lines.1")
     assert lines[0]["summary"] == whole["summary"]
     assert lines[1:] == whole["files"]
 

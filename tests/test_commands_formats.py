@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from pathlib import Path
 
-import jsonschema
 import pytest
-from command_line import OTHER, V1, V2, run
+from command_line import OTHER, V1, V2, run, run_json, validate
 
 Capture = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("kept_cache")
@@ -34,14 +32,12 @@ def test_unrelated_documents_are_summed_up_by_their_score(capsys: Capture) -> No
 
 
 def test_every_line_of_jsonl_is_what_its_schema_says(capsys: Capture) -> None:
-    schema = json.loads((files("colde_cli.views") / "schemas/colde.diff-lines.1.json").read_text("utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
     # The level leaves nothing out: the lines are the changes.
     result = run(capsys, "diff", V1, V2, "--format", "jsonl", "--level", "document")
     head, *lines = map(json.loads, result.out.splitlines())
     for line in (head, *lines):
-        jsonschema.Draft202012Validator(schema).validate(line)
-    whole = json.loads(run(capsys, "diff", V1, V2, "--format", "json").out)
+        validate(line, "colde.diff-lines.1")
+    whole = run_json(capsys, "diff", V1, V2)
     assert (head["summary"], head["document"]) == (whole["summary"], whole["document"])
     differing = [number for change in whole["changes"] for number in change["passages"]]
     assert [line.pop("passage") for line in lines] == differing

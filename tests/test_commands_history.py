@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from pathlib import Path
 
-import jsonschema
 import pytest
-from command_line import V1, V2, check_trouble, run
+from command_line import V1, V2, check_trouble, run, validate
 
 Capture = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("kept_cache")
 
 
 def test_json_is_what_its_schema_says(capsys: Capture) -> None:
-    schema = json.loads((files("colde_cli.views") / "schemas/colde.history.1.json").read_text("utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
     result = run(capsys, "diff", V1, V2, V1, "--format", "json")
     assert (result.status, result.err) == (1, "")
     value = json.loads(result.out)
-    jsonschema.Draft202012Validator(schema).validate(value)
+    validate(value, "colde.history.1")
     assert [version["path"] for version in value["versions"]] == [V1, V2, V1]
     assert [step["changes"] for step in value["steps"]] == [35, 35]
     assert value["steps"][0]["top"]["flagged"][0] == {"kind": "amount", "a": "EUR 58", "b": "EUR 63"}
@@ -86,13 +82,9 @@ def test_other_formats(capsys: Capture, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        (V1, V2, "-", "-"),
-        (V1, V2, "none.pdf"),
-        (V1, V2, str(Path(V1).parent)),
-        (V1, V2, V1, "--format", "csv"),
-        (V1, V2, V1, "--fail-under", "0.5"),
-        (V1, V2, V1, "--ignore-like", V1),
-        (V1, V2, V1, "-o", V1, "--format", "json"),
+        *((V1, V2, "-", "-"), (V1, V2, "none.pdf"), (V1, V2, str(Path(V1).parent))),
+        *((V1, V2, V1, "--format", "csv"), (V1, V2, V1, "--fail-under", "0.5")),
+        *((V1, V2, V1, "--ignore-like", V1), (V1, V2, V1, "-o", V1, "--format", "json")),
     ],
 )
 def test_what_does_not_fit_together_is_trouble(capsys: Capture, arguments: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import resource
@@ -11,13 +12,11 @@ import sqlite3
 import subprocess
 import sys
 import time
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-from command_line import EXAMPLES, ROOT, V1, check_trouble, run, run_process
+from command_line import EXAMPLES, ROOT, V1, check_trouble, run, run_json, run_process, validate
 from permissions import POSIX, permissions_count
 
 from colde_cli.corpus.finding import APPLICATION
@@ -49,27 +48,16 @@ def index(capsys: Capture, corpus: Path) -> Path:
     return corpus.parent / "papers.colde"
 
 
-@pytest.fixture(scope="module")
-def schema() -> dict[str, Any]:
-    text = files("colde_cli.views").joinpath("schemas/colde.index.1.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    jsonschema.Draft202012Validator.check_schema(loaded)
-    return loaded
-
-
-def as_json(
-    capsys: Capture, schema: dict[str, Any], *arguments: str | Path, status: int = 0
-) -> dict[str, Any]:
+def as_json(capsys: Capture, *arguments: str | Path, status: int = 0) -> dict[str, Any]:
     result = run(capsys, "index", *arguments, "--format", "json")
     assert result.status == status, result.err
     value: dict[str, Any] = json.loads(result.out)
-    jsonschema.Draft202012Validator(schema).validate(value)
+    validate(value, "colde.index.1")
     return value
 
 
 def ranked(capsys: Capture, *arguments: str | Path) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(run(capsys, "rank", *arguments, "--format", "json").out)
-    return value
+    return run_json(capsys, "rank", *arguments)
 
 
 def test_rank_finds_in_an_index_what_it_finds_in_the_folder(
@@ -140,20 +128,18 @@ def test_the_table_says_what_was_done_and_how_long_it_took(capsys: Capture, corp
     assert run(capsys, "index", "papers.colde", "-q").err == ""
 
 
-def test_an_update_as_json(capsys: Capture, schema: dict[str, Any], corpus: Path, index: Path) -> None:
+def test_an_update_as_json(capsys: Capture, corpus: Path, index: Path) -> None:
     (corpus / "new.txt").write_text("A new document on trees.")
     (corpus / "tax.md").rename(corpus / "duty.md")
     (corpus / "bad.pdf").write_bytes(b"%PDF-1.7 nothing more")
-    update = as_json(capsys, schema, "papers.colde")["update"]
+    update = as_json(capsys, "papers.colde")["update"]
     assert (update["documents"], update["added"], update["renamed"], update["encoded"]) == (4, 1, 1, 1)
     assert [item["path"] for item in update["failed"]] == ["corpus/bad.pdf"]
-    assert as_json(capsys, schema, "papers.colde")["update"]["failed"] == []
+    assert as_json(capsys, "papers.colde")["update"]["failed"] == []
 
 
-def test_the_status_shows_what_an_update_would_change(
-    capsys: Capture, schema: dict[str, Any], corpus: Path, index: Path
-) -> None:
-    status = as_json(capsys, schema, "papers.colde", "--status")["status"]
+def test_the_status_shows_what_an_update_would_change(capsys: Capture, corpus: Path, index: Path) -> None:
+    status = as_json(capsys, "papers.colde", "--status")["status"]
     assert (status["documents"], status["chunks"], status["stale"], status["bad"]) == (3, 3, False, [])
     assert status["model"] == {"name": "colde-minilm-l6", "precision": "int8"}
     assert status["roots"] == [{"path": "corpus", "glob": None}]
@@ -162,7 +148,7 @@ def test_the_status_shows_what_an_update_would_change(
     (corpus / "well.txt").write_text("Another text.")
     (corpus / "new.txt").write_text("A new document on trees.")
     (corpus / "bad.pdf").write_bytes(b"%PDF-1.7 nothing more")
-    status = as_json(capsys, schema, "papers.colde", "--status")["status"]
+    status = as_json(capsys, "papers.colde", "--status")["status"]
     assert (status["new"], status["changed"], status["gone"], status["stale"]) == (2, 1, 1, True)
     run(capsys, "index", "papers.colde")
     shown = run(capsys, "index", "papers.colde", "--status").out
@@ -172,17 +158,15 @@ def test_the_status_shows_what_an_update_would_change(
     assert "gone or out of reach" in run(capsys, "index", "papers.colde", "--status").out
 
 
-def test_compaction_drops_what_no_document_needs(
-    capsys: Capture, schema: dict[str, Any], corpus: Path, index: Path
-) -> None:
+def test_compaction_drops_what_no_document_needs(capsys: Capture, corpus: Path, index: Path) -> None:
     (corpus / "long.txt").write_text(" ".join(f"word{number}" for number in range(20_000)))
     run(capsys, "index", "papers.colde")
     (corpus / "long.txt").unlink()
     run(capsys, "index", "papers.colde")
-    assert as_json(capsys, schema, "papers.colde", "--status")["status"]["unused"] > 50_000
-    assert as_json(capsys, schema, "papers.colde", "--compact")["compact"]["freed"] > 50_000
-    assert as_json(capsys, schema, "papers.colde", "--status")["status"]["unused"] == 0
-    assert as_json(capsys, schema, "papers.colde", "--verify")["verify"] == {"records": 6, "problems": []}
+    assert as_json(capsys, "papers.colde", "--status")["status"]["unused"] > 50_000
+    assert as_json(capsys, "papers.colde", "--compact")["compact"]["freed"] > 50_000
+    assert as_json(capsys, "papers.colde", "--status")["status"]["unused"] == 0
+    assert as_json(capsys, "papers.colde", "--verify")["verify"] == {"records": 6, "problems": []}
 
 
 def test_folders_are_added_and_forgotten(capsys: Capture, corpus: Path, index: Path, tmp_path: Path) -> None:
@@ -267,17 +251,10 @@ def test_what_is_no_index_is_said_in_one_sentence(
     (tmp_path / "fake.colde").mkdir()
     (tmp_path / "fake.colde" / "index.sqlite").write_text("no index")
     for arguments in (
-        ("corpus",),
-        ("nowhere.colde",),
-        ("nowhere", "-o", "new.colde"),
-        ("corpus", "-o", "file"),
-        ("corpus", "-o", "corpus"),
-        ("corpus", "-o", "nowhere/new.colde"),
-        ("corpus", "-o", "fake.colde"),
-        ("papers.colde", "--status", "--verify"),
-        ("papers.colde", "corpus"),
-        ("corpus", "-o", "papers.colde", "--compact"),
-        ("fake.colde", "--verify"),
+        *(("corpus",), ("nowhere.colde",), ("nowhere", "-o", "new.colde"), ("corpus", "-o", "file")),
+        *(("corpus", "-o", "corpus"), ("corpus", "-o", "nowhere/new.colde"), ("corpus", "-o", "fake.colde")),
+        *(("papers.colde", "--status", "--verify"), ("papers.colde", "corpus")),
+        *(("corpus", "-o", "papers.colde", "--compact"), ("fake.colde", "--verify")),
     ):
         check_trouble(run(capsys, "index", *arguments))
     assert not (tmp_path / "new.colde").exists()
@@ -296,14 +273,12 @@ def test_an_index_of_another_version_names_the_remedy(capsys: Capture, corpus: P
             assert remedy in result.err
 
 
-def test_a_damaged_record_is_found(
-    capsys: Capture, schema: dict[str, Any], corpus: Path, index: Path
-) -> None:
+def test_a_damaged_record_is_found(capsys: Capture, corpus: Path, index: Path) -> None:
     with sqlite3.connect(index / "index.sqlite") as connection:
         connection.execute("UPDATE contents SET record = zeroblob(100) WHERE number = 1")
         connection.execute("DELETE FROM vectors WHERE content = 2")
     connection.close()
-    problems = as_json(capsys, schema, "papers.colde", "--verify", status=2)["verify"]["problems"]
+    problems = as_json(capsys, "papers.colde", "--verify", status=2)["verify"]["problems"]
     assert [("damaged" in problem, "missing" in problem) for problem in problems] == [
         (True, False),
         (False, True),
@@ -366,9 +341,7 @@ def limited(*arguments: str, size: int) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_full_disk_leaves_the_index_whole(
-    capsys: Capture, schema: dict[str, Any], corpus: Path, index: Path
-) -> None:
+def test_a_full_disk_leaves_the_index_whole(capsys: Capture, corpus: Path, index: Path) -> None:
     before = (index / "index.sqlite").stat().st_size
     for number in range(5):
         words = " ".join(f"word{number}{place}" for place in range(2_000))
@@ -377,10 +350,10 @@ def test_a_full_disk_leaves_the_index_whole(
     assert full.returncode == 2
     assert len(full.stderr.splitlines()) == 1, full.stderr
     assert "space" in full.stderr
-    assert as_json(capsys, schema, "papers.colde", "--verify")["verify"]["problems"] == []
-    assert as_json(capsys, schema, "papers.colde", "--status")["status"]["documents"] >= 3
+    assert as_json(capsys, "papers.colde", "--verify")["verify"]["problems"] == []
+    assert as_json(capsys, "papers.colde", "--status")["status"]["documents"] >= 3
     run(capsys, "index", "papers.colde")
-    assert as_json(capsys, schema, "papers.colde", "--status")["status"]["documents"] == 8
+    assert as_json(capsys, "papers.colde", "--status")["status"]["documents"] == 8
 
 
 def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
@@ -392,7 +365,7 @@ def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
     )
 
 
-def test_two_processes_at_once_do_no_harm(capsys: Capture, schema: dict[str, Any], corpus: Path) -> None:
+def test_two_processes_at_once_do_no_harm(capsys: Capture, corpus: Path) -> None:
     for number in range(20):
         (corpus / f"{number}.txt").write_text(f"Document {number} tells of pump {number}. " * 50)
     both = [start("corpus", "-o", "papers.colde") for _ in range(2)]
@@ -402,15 +375,15 @@ def test_two_processes_at_once_do_no_harm(capsys: Capture, schema: dict[str, Any
     assert all("Traceback" not in answer for answer in answers)
     if codes == [0, 2]:
         assert any("is being written by another process" in answer for answer in answers)
-    assert as_json(capsys, schema, "papers.colde", "--verify")["verify"]["problems"] == []
-    assert as_json(capsys, schema, "papers.colde", "--status")["status"]["documents"] == 23
+    assert as_json(capsys, "papers.colde", "--verify")["verify"]["problems"] == []
+    assert as_json(capsys, "papers.colde", "--status")["status"]["documents"] == 23
 
 
 def test_a_killed_run_is_gone_on_with(
-    capsys: Capture, schema: dict[str, Any], corpus: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: Capture, corpus: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(repository / "benchmarks"))
-    from index_kills import snapshot
+    snapshot = importlib.import_module("index_kills").snapshot
 
     for number in range(20):
         (corpus / f"{number}.txt").write_text(f"Document {number} tells of pump {number}. " * 100)
@@ -424,7 +397,7 @@ def test_a_killed_run_is_gone_on_with(
         process.kill()
         process.communicate()
     assert run(capsys, "index", "corpus", "-o", "papers.colde").status == 0
-    assert as_json(capsys, schema, "papers.colde", "--verify")["verify"]["problems"] == []
+    assert as_json(capsys, "papers.colde", "--verify")["verify"]["problems"] == []
     assert snapshot(Path("papers.colde")) == snapshot(Path("whole.colde"))
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-from command_line import OTHER, V1, V2, check_trouble, run
+from command_line import OTHER, V1, V2, check_trouble, run, validate
 
 Capture = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("kept_cache")
@@ -28,8 +26,7 @@ def diff_json(capsys: Capture, *arguments: str | Path) -> tuple[int | str | None
     result = run(capsys, "diff", *arguments, "--format", "json")
     assert result.err == ""
     value: dict[str, Any] = json.loads(result.out)
-    text = files("colde_cli.views").joinpath("schemas/colde.diff.2.json").read_text(encoding="utf-8")
-    jsonschema.Draft202012Validator(json.loads(text)).validate(value)
+    validate(value, "colde.diff.2")
     return result.status, value
 
 

@@ -9,14 +9,23 @@ import shutil
 import time
 from contextlib import closing
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
-from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run, run_process
+from command_line import (
+    EXAMPLES,
+    OTHER,
+    V1,
+    V2,
+    check_trouble,
+    run,
+    run_json,
+    run_process,
+    schema_of,
+    validate,
+)
 from pdf_forms import Form
 
 from colde_cli.corpus.finding import walk
@@ -29,14 +38,6 @@ from colde_cli.encoder.loading import open_encoder
 from colde_cli.similarity.comparison import compare_encodings
 
 Capture = pytest.CaptureFixture[str]
-
-
-@pytest.fixture(scope="module")
-def schema() -> dict[str, Any]:
-    text = files("colde_cli.views").joinpath("schemas/colde.rank.1.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    jsonschema.Draft202012Validator.check_schema(loaded)
-    return loaded
 
 
 @pytest.fixture
@@ -57,16 +58,13 @@ def query(tmp_path: Path) -> Path:
 
 
 def ranked(capsys: Capture, *arguments: str | Path) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(run(capsys, "rank", *arguments, "--format", "json").out)
-    return value
+    return run_json(capsys, "rank", *arguments)
 
 
-def test_versions_come_first_explained_and_as_the_schema_says(
-    capsys: Capture, schema: dict[str, Any]
-) -> None:
+def test_versions_come_first_explained_and_as_the_schema_says(capsys: Capture) -> None:
     value = ranked(capsys, V1, EXAMPLES, "--glob", "*.pdf", "--explain")
-    jsonschema.Draft202012Validator(schema).validate(value)
-    assert list(value) == list(schema["properties"])
+    validate(value, "colde.rank.1")
+    assert list(value) == list(schema_of("colde.rank.1")["properties"])
     assert [hit["path"] for hit in value["results"]] == [V2, OTHER]
     assert (value["searched"], value["encoded"], value["skipped"]) == (2, 2, [])
     best = value["results"][0]["matches"][0]
@@ -181,13 +179,13 @@ def test_bad_files_are_reported_and_the_rest_is_ranked(capsys: Capture, corpus: 
 
 
 def test_documents_that_were_half_read_are_told_from_the_cache_too(
-    capsys: Capture, schema: dict[str, Any], corpus: Path, query: Path
+    capsys: Capture, corpus: Path, query: Path
 ) -> None:
     Form(("Please wait ...",)).dynamic().write(corpus / "wait.pdf")
     for encoded in (4, 0):
         result = run(capsys, "rank", query, corpus, "--format", "json", "-k", "1")
         value = json.loads(result.out)
-        jsonschema.Draft202012Validator(schema).validate(value)
+        validate(value, "colde.rank.1")
         assert value["encoded"] == encoded
         (said,) = value["warnings"]
         assert said["path"] == str(corpus / "wait.pdf")
@@ -306,13 +304,11 @@ def test_without_time_one_document_is_encoded_and_the_next_run_goes_on(
     assert "27 not encoded" in run(capsys, "rank", query, cold, "--budget", "0").out.splitlines()[1]
 
 
-def test_enough_time_gives_what_no_budget_gives(
-    capsys: Capture, schema: dict[str, Any], cold: Path, query: Path
-) -> None:
+def test_enough_time_gives_what_no_budget_gives(capsys: Capture, cold: Path, query: Path) -> None:
     (cold / "bad.pdf").write_bytes(b"%PDF-1.7\nnothing of the kind")
     (cold / "signs.txt").write_text("\u200b")
     value = ranked(capsys, query, cold, "--budget", "1000", "--no-cache")
-    jsonschema.Draft202012Validator(schema).validate(value)
+    validate(value, "colde.rank.1")
     assert value["unencoded"] == 0
     assert len(value["skipped"]) == 2
     assert value == ranked(capsys, query, cold, "--no-cache")

@@ -6,9 +6,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
-from command_line import ROOT, V1, check_trouble, run, run_process
+from command_line import ROOT, V1, check_trouble, run, run_process, validate
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +18,6 @@ from colde_cli.documents.reading import read
 from colde_cli.views.document_text import document_markdown
 
 DATA = ROOT / "tests" / "data"
-SCHEMA = json.loads((ROOT / "colde_cli" / "views" / "schemas" / "colde.text.1.json").read_text())
 
 
 def words_and_headings(document: Document) -> tuple[list[str], list[tuple[int, str]]]:
@@ -60,7 +58,7 @@ def test_sentences_are_lines_and_headings_have_their_level(capsys: pytest.Captur
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     result = run(capsys, "text", V1, "--pages", "2-3", "--format", "json", "--skip-sections", "volunteers")
     value = json.loads(result.out)
-    jsonschema.validate(value, SCHEMA)
+    validate(value, "colde.text.1")
     assert (value["path"], value["pages"]) == (V1, 9)
     assert value["read"]["skipped_sections"] == ["2.3 The volunteers"]
     assert all(2 <= page <= 3 for section in value["sections"] for page in section["pages"])

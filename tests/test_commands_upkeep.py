@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from colde_cli import index
+from colde_cli import Model
 from colde_cli.commands import cache, doctor, models
 from colde_cli.corpus.publishing import fetch, push
 from colde_cli.encoder.vector_cache import Cache
@@ -89,7 +89,7 @@ def test_what_a_model_says_reaches_the_terminal_as_text(
 def test_bad_folders_do_not_hide_the_good_ones(
     tmp_path: Path, model_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = {
+    broken: dict[str, dict[str, object]] = {
         "backbone": {"backbone_name": 3},
         "calibrated": {"calibration": "none"},
         "combined": {"score_weights": [1]},
@@ -130,7 +130,7 @@ def test_cache_commands() -> None:
 
 def test_clearing_the_cache_deletes_fetched_indexes(tmp_path: Path, encoder: Encoder) -> None:
     (tmp_path / "pump.txt").write_text("The pump lifts water into the tower at night.")
-    index(tmp_path / "papers.colde", tmp_path / "pump.txt", encoder=encoder)
+    Model(encoder).index(tmp_path / "papers.colde", tmp_path / "pump.txt")
     url = f"file://{tmp_path}/share.colde"
     push(tmp_path / "papers.colde", url)
     fetched = fetch(url).folder

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 
-import jsonschema
 import pytest
-from command_line import EXAMPLES, OTHER, ROOT, V1, V2, check_trouble, run
+from command_line import EXAMPLES, OTHER, ROOT, V1, V2, check_trouble, run, run_json, schema_of, validate
 
 Capture = pytest.CaptureFixture[str]
 DATA = ROOT / "tests" / "data"
@@ -50,11 +48,9 @@ def test_a_rule_that_names_nothing_is_warned_about(capsys: Capture, copies: tupl
 
 
 def test_json_is_what_its_schema_says(capsys: Capture, tmp_path: Path) -> None:
-    schema = json.loads((files("colde_cli.views") / "schemas/colde.verify.1.json").read_text("utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    value = json.loads(run(capsys, "verify", V1, V2, "--allow", "abstract", "--format", "json").out)
-    jsonschema.Draft202012Validator(schema).validate(value)
-    assert [*value, "receipt"] == list(schema["properties"])
+    value = run_json(capsys, "verify", V1, V2, "--allow", "abstract")
+    validate(value, "colde.verify.1")
+    assert [*value, "receipt"] == list(schema_of("colde.verify.1")["properties"])
     assert value["verified"] is False
     assert value["passages"][0]["flagged"][0] == {"kind": "amount", "a": "EUR 58", "b": "EUR 63"}
     assert [(rule["text"], rule["changes"]) for rule in value["allowed"]] == [("abstract", 2)]
@@ -102,8 +98,7 @@ def test_a_receipt_is_checked_from_the_bytes(capsys: Capture, copies: tuple[Path
     given = ("--allow", "term", "--allow", r"/EUR \d+/")
     assert run(capsys, "verify", a, b, *given, "--receipt", receipt).status == 0
     value = json.loads(receipt.read_text("utf-8"))
-    schema = json.loads((files("colde_cli.views") / "schemas/colde.receipt.1.json").read_text("utf-8"))
-    jsonschema.Draft202012Validator(schema).validate(value)
+    validate(value, "colde.receipt.1")
     assert value["options"]["allow"] == ["term", r"/EUR \d+/"]
     assert value["a"]["sha256"] == sha256(a.read_bytes()).hexdigest()
     again = run(capsys, "verify", a, b, "--receipt", receipt)
@@ -115,7 +110,7 @@ def test_a_receipt_is_checked_from_the_bytes(capsys: Capture, copies: tuple[Path
     other = run(capsys, "verify", a, b, "--receipt", receipt)
     assert other.status == 1
     assert "The receipt receipt.json does not hold. B has other bytes than the receipt says." in other.out
-    found = json.loads(run(capsys, "verify", a, b, "--receipt", receipt, "--format", "json").out)
+    found = run_json(capsys, "verify", a, b, "--receipt", receipt)
     assert found["receipt"] == {"holds": False, "faults": ["B has other bytes than the receipt says."]}
 
 

@@ -18,7 +18,8 @@ import pytest
 from permissions import POSIX, permissions_count
 
 from colde_cli.corpus import index_writer as writing_module
-from colde_cli.corpus.index_reader import Filter, Index
+from colde_cli.corpus.finding import Filter
+from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.index_update import IndexUpdate, update_index
 from colde_cli.corpus.index_writer import index_status, verify_index, writing
 from colde_cli.corpus.rank_corpus import encode_query, rank_files, rank_index
@@ -109,13 +110,8 @@ def test_only_what_changed_costs_anything(index: Path, corpus: Path, encoder: En
     shutil.copy(corpus / "deep" / "tax.md", corpus / "copy.md")
     (corpus / "new.txt").write_text("A new document on trees.")
     update = update_index(index, [], encoder)
-    assert counts(update) == (
-        2,
-        1,
-        1,
-        0,
-        2,
-    )  # added: the copy and the new one; encoded: the new and the changed one
+    # Added: the copy and the new one; encoded: the new and the changed one.
+    assert counts(update) == (2, 1, 1, 0, 2)
     after = names(index)
     assert set(after) == {"pump.txt", "moved.txt", "tax.md", "copy.md", "new.txt"}
     assert after["moved.txt"] == before["well.txt"]

@@ -107,12 +107,8 @@ def test_the_same_text_in_other_files_has_one_digest(text: str, other: str) -> N
 @pytest.mark.parametrize(
     ("text", "other"),
     [
-        ("due in 30 days", "due in 60 days"),
-        ("1 23 parts", "12 3 parts"),
-        ("1.5 m", "15 m"),
-        ("a gain of -3 points", "a gain of 3 points"),
-        ("x ≤ 5", "x ≥ 5"),
-        ("€ 20", "$ 20"),
+        *(("due in 30 days", "due in 60 days"), ("1 23 parts", "12 3 parts"), ("1.5 m", "15 m")),
+        *(("a gain of -3 points", "a gain of 3 points"), ("x ≤ 5", "x ≥ 5"), ("€ 20", "$ 20")),
         ("5 % more", "5 more"),
     ],
 )
@@ -127,7 +123,7 @@ def test_versions_parts_and_strangers() -> None:
     pairs = found([text, prose(2000, 6), version, volume, text[500:1000]])
     assert [(pair.a, pair.b) for pair in pairs] == [(0, 2), (0, 4), (2, 4), (3, 4)]
     assert pairs[0].share_a == pytest.approx(0.95)
-    assert (pairs[3].share_a, pairs[3].share_b) == (pytest.approx(500 / 39_500), 1.0)
+    assert [pairs[3].share_a, pairs[3].share_b] == pytest.approx([500 / 39_500, 1.0])
 
 
 @given(st.lists(st.integers(0, 5), min_size=2, max_size=9), st.integers(0, 9))

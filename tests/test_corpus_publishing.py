@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -13,7 +14,7 @@ import threading
 import time
 import tracemalloc
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -51,8 +52,7 @@ def s3_endpoint() -> Iterator[str]:
     server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    import boto3
-
+    boto3 = pytest.importorskip("boto3")
     keys = {"aws_access_key_id": "key", "aws_secret_access_key": "secret"}
     client = boto3.client("s3", endpoint_url=f"http://{host}:{port}", region_name="us-east-1", **keys)
     client.create_bucket(Bucket="papers")
@@ -139,18 +139,22 @@ def test_what_is_known_is_not_sent_again(url: str, tmp_path: Path) -> None:
     assert contents(fetched.folder) == contents(index)
 
 
+def break_at(monkeypatch: pytest.MonkeyPatch, remote: Remote, method: str, number: int) -> None:
+    """The call of a method of all such places that has this number fails, and none before it."""
+    real, calls = getattr(type(remote), method), itertools.count(1)
+
+    def failing(self: Remote, *given: Any) -> Any:
+        if next(calls) == number:
+            raise RemoteError("The network is gone.")
+        return real(self, *given)
+
+    monkeypatch.setattr(type(remote), method, failing)
+
+
 def test_an_interrupted_push_goes_on(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index, remote = made(tmp_path / "a.colde"), open_remote(url)
-    put, calls = type(remote).put, []
-
-    def failing(self: Remote, name: str, content: bytes) -> None:
-        calls.append(name)
-        if len(calls) == 3:
-            raise RemoteError("The share is gone.")
-        put(self, name, content)  # type: ignore[arg-type]
-
     with monkeypatch.context() as patch:
-        patch.setattr(type(remote), "put", failing)
+        break_at(patch, remote, "put", 3)
         with pytest.raises(RemoteError, match="gone"):
             push(index, url)
     assert newest_version(remote) is None
@@ -163,17 +167,9 @@ def test_an_interrupted_push_goes_on(url: str, tmp_path: Path, monkeypatch: pyte
 def test_an_interrupted_fetch_goes_on(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index, remote = made(tmp_path / "a.colde"), open_remote(url)
     blocks = push(index, url).blocks
-    get, calls = type(remote).get, []
-
-    def failing(self: Remote, name: str, most: int) -> bytes | None:
-        calls.append(name)
-        if len(calls) == 4:
-            raise RemoteError("The network is gone.")
-        return get(self, name, most)  # type: ignore[arg-type]
-
     monkeypatch.setattr(publishing, "_AT_ONCE", 1)
     with monkeypatch.context() as patch:
-        patch.setattr(type(remote), "get", failing)
+        break_at(patch, remote, "get", 4)
         with pytest.raises(RemoteError, match="gone"):
             fetch(url)
     assert fetch(url).sent == blocks - 2  # The first call was for the version.
@@ -200,7 +196,7 @@ def test_of_two_pushes_at_once_one_is_told(url: str, tmp_path: Path, monkeypatch
 
     def together(self: Remote, name: str, content: bytes) -> bool:
         both.wait(600)
-        return create(self, name, content)  # type: ignore[arg-type]
+        return create(self, name, content)
 
     monkeypatch.setattr(type(open_remote(url)), "create", together)
 
@@ -293,19 +289,11 @@ def altered_values(content: bytes) -> Iterator[Altered]:
             described = json.loads(zlib.decompress(content))
             (described if place in described else described["files"][INDEX_FILE])[place] = value
             yield f"{place}: {value!r:.60}", zlib.compress(json.dumps(described).encode())
-    names = ("../x", "/x", "a/b", "..", ".", "", ".lock", ".x", f"{INDEX_FILE}-journal", f"{INDEX_FILE}-wal")
-    names += (
-        "INDEX.sqlite-journal",
-        "published.json",
-        "a\0b",
-        "x" * 300,
-        "\u202ex",
-        "a\\b",
-        "a:b",
-        "a\x1b[31m",
+    for name in (
+        *("../x", "/x", "a/b", "..", ".", "", ".lock", ".x", f"{INDEX_FILE}-journal", f"{INDEX_FILE}-wal"),
+        *("INDEX.sqlite-journal", "published.json", "a\0b", "x" * 300, "\u202ex", "a\\b", "a:b", "a\x1b[31m"),
         "ä",
-    )
-    for name in names:
+    ):
         described = json.loads(zlib.decompress(content))
         described["files"][name] = {"size": 0, "blocks": []}
         yield f"name {name!r:.30}", zlib.compress(json.dumps(described).encode())
@@ -423,7 +411,10 @@ def test_a_push_that_is_killed_leaves_the_version_before(tmp_path: Path) -> None
 def test_a_share_that_is_lost_is_one_sentence(tmp_path: Path) -> None:
     url = f"file://{tmp_path}/share/papers.colde"
     index = made(tmp_path / "a.colde", rows=1)
-    for action in (lambda: push(index, url), lambda: fetch(url), lambda: pull(url, tmp_path / "b.colde")):
+    actions: list[Callable[[], object]] = [
+        *(lambda: push(index, url), lambda: fetch(url), lambda: pull(url, tmp_path / "b.colde"))
+    ]
+    for action in actions:
         with pytest.raises(RemoteError, match="cannot be reached: there is no folder"):
             action()
     assert not (tmp_path / "share").exists(), "nothing was made where the share is not mounted"

@@ -43,11 +43,6 @@ values = st.floats(-2, 2, width=32, allow_nan=False)
 words = st.text(st.characters(codec="utf-16", exclude_categories=()), max_size=40)
 
 
-@pytest.fixture(scope="module")
-def encoder(model_folder: Path) -> Encoder:
-    return Encoder.load(model_folder, device="cpu")
-
-
 @pytest.fixture
 def cache(tmp_path: Path) -> Iterator[Cache]:
     with Cache(tmp_path / "cache", 10**9) as opened:

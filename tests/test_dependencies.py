@@ -44,7 +44,8 @@ def installed() -> dict[str, str]:
             continue
         package = metadata.metadata(name)
         classified = [line for line in package.get_all("Classifier") or [] if line.startswith("License ::")]
-        found[name] = package.get("License-Expression") or "; ".join(classified) or package.get("License", "")
+        said = {key: package[key] for key in ("License-Expression", "License") if key in package}
+        found[name] = said.get("License-Expression") or "; ".join(classified) or said.get("License", "")
         waiting += [Requirement(line) for line in metadata.requires(name) or []]
     return found
 
@@ -61,11 +62,8 @@ def test_every_package_is_listed_with_its_licence() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("diff", V1, V2, "--no-cache"),
-        ("rank", V1, str(Path(V1).parent), "--glob", "*.pdf"),
-        ("text", V1),
-        ("doctor",),
-        ("dupes", str(Path(V1).parent)),
+        *(("diff", V1, V2, "--no-cache"), ("rank", V1, str(Path(V1).parent), "--glob", "*.pdf")),
+        *(("text", V1), ("doctor",), ("dupes", str(Path(V1).parent))),
     ],
 )
 def test_nothing_is_sent_or_fetched(arguments: tuple[str, ...], tmp_path: Path) -> None:

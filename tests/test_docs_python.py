@@ -49,8 +49,8 @@ def test_an_example_prints_what_the_page_shows(
 
 def test_the_page_names_errors_that_exist() -> None:
     named = set(re.findall(r"\b[A-Z]\w+Error\b", PAGE))
-    assert named <= {error.__name__ for error in (ColdeError, *_below(ColdeError))}
+    assert named <= {"ColdeError", *_below(ColdeError)}
 
 
-def _below(error: type[Exception]) -> list[type[Exception]]:
-    return [deeper for one in error.__subclasses__() for deeper in (one, *_below(one))]
+def _below(error: type[ColdeError]) -> list[str]:
+    return [name for one in error.__subclasses__() for name in (one.__name__, *_below(one))]
