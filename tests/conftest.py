@@ -120,14 +120,6 @@ def encoder(model_folder: Path) -> Encoder:
 
 
 @pytest.fixture(scope="session")
-def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small BERT that nobody trained."""
-    from tiny_backbone import write_backbone
-
-    return write_backbone(tmp_path_factory.mktemp("backbones") / "tiny")
-
-
-@pytest.fixture(scope="session")
 def field_study(encoder: Encoder) -> Comparison:
     """The two versions in examples/, compared."""
     from colde_cli.documents.reading import read

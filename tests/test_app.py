@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from command_line import OTHER, ROOT, V1, V2, check_trouble, run, run_process
+from command_line import OTHER, ROOT, V1, V2, Run, check_trouble, run, run_process, run_python
+from pypdf import PdfWriter
 
 import colde_cli
 from colde_cli.app import app
@@ -87,80 +88,36 @@ def test_help_names_values_and_not_the_types_of_python(capsys: Capture, command:
     assert not re.search(r"<\w|list\[", shown)
 
 
-def missing(folder: Path) -> Path:
-    return folder / "missing.pdf"
-
-
-def directory(folder: Path) -> Path:
-    return folder
-
-
-def unsupported(folder: Path) -> Path:
-    path = folder / "photo.png"
-    path.write_bytes(b"\x89PNG\r\n\x1a\n1234")
-    return path
-
-
-def word(folder: Path) -> Path:
-    path = folder / "letter.docx"
-    path.write_bytes(b"PK\x03\x04 and so on")
-    return path
-
-
-def empty(folder: Path) -> Path:
-    path = folder / "empty.pdf"
-    path.write_bytes(b"")
-    return path
-
-
-def blank(folder: Path) -> Path:
-    path = folder / "blank.txt"
-    path.write_text(" \n\n ")
-    return path
-
-
-def corrupt(folder: Path) -> Path:
-    path = folder / "corrupt.pdf"
-    path.write_bytes(b"%PDF-1.7\n" + b"\x00\xff garbage " * 50)
-    return path
-
-
-def truncated(folder: Path) -> Path:
-    path = folder / "truncated.pdf"
-    path.write_bytes(Path(V1).read_bytes()[:300])
-    return path
-
-
-def without_text(folder: Path) -> Path:
-    from pypdf import PdfWriter
-
+def without_text(path: Path) -> None:
     writer = PdfWriter()
     writer.add_blank_page(width=200, height=200)
-    return write(writer, folder / "scan.pdf")
+    writer.write(path)
 
 
-def encrypted(folder: Path) -> Path:
-    from pypdf import PdfWriter
-
+def encrypted(path: Path) -> None:
     writer = PdfWriter(clone_from=OTHER)
     writer.encrypt("secret", algorithm="AES-256")
-    return write(writer, folder / "locked.pdf")
+    writer.write(path)
 
 
-def write(writer: object, path: Path) -> Path:
-    with path.open("wb") as file:
-        writer.write(file)  # type: ignore[attr-defined]
-    return path
+BAD_INPUT: dict[str, bytes | Callable[[Path], object]] = {
+    "missing.pdf": lambda path: None,
+    "folder": Path.mkdir,
+    "photo.png": b"\x89PNG\r\n\x1a\n1234",
+    "letter.docx": b"PK\x03\x04 and so on",
+    "empty.pdf": b"",
+    "blank.txt": b" \n\n ",
+    "corrupt.pdf": b"%PDF-1.7\n" + b"\x00\xff garbage " * 50,
+    "truncated.pdf": Path(V1).read_bytes()[:300],
+    "scan.pdf": without_text,
+    "locked.pdf": encrypted,
+}
 
 
-BAD_INPUT = [missing, directory, unsupported, word, empty, blank, corrupt, truncated, without_text, encrypted]
-
-
-@pytest.mark.parametrize("make", BAD_INPUT, ids=lambda make: make.__name__)
-def test_a_bad_document_is_one_sentence_that_names_it(
-    capsys: Capture, tmp_path: Path, make: Callable[[Path], Path]
-) -> None:
-    path, target = make(tmp_path), tmp_path / "out.json"
+@pytest.mark.parametrize("name", BAD_INPUT)
+def test_a_bad_document_is_one_sentence_that_names_it(capsys: Capture, tmp_path: Path, name: str) -> None:
+    path, target, made = tmp_path / name, tmp_path / "out.json", BAD_INPUT[name]
+    path.write_bytes(made) if isinstance(made, bytes) else made(path)
     result = run(capsys, "diff", V1, path, "-o", target)
     check_trouble(result)
     assert path.name in result.err
@@ -168,7 +125,8 @@ def test_a_bad_document_is_one_sentence_that_names_it(
 
 
 def test_a_password_opens_and_a_wrong_one_does_not(capsys: Capture, tmp_path: Path) -> None:
-    path = encrypted(tmp_path)
+    path = tmp_path / "locked.pdf"
+    encrypted(path)
     check_trouble(run(capsys, "diff", path, OTHER, "--password", "wrong"))
     assert run(capsys, "diff", path, OTHER, "--password", "secret").status == 0
 
@@ -221,7 +179,7 @@ def test_an_unknown_model_and_device_are_trouble(capsys: Capture) -> None:
 
 
 def test_debug_shows_the_traceback_and_keeps_the_status(capsys: Capture, tmp_path: Path) -> None:
-    result = run(capsys, "diff", V1, missing(tmp_path), "--debug")
+    result = run(capsys, "diff", V1, tmp_path / "missing.pdf", "--debug")
     assert result.status == 2
     assert "Traceback" in result.err
     assert "MissingFileError" in result.err
@@ -239,11 +197,11 @@ def test_a_cache_that_cannot_be_used_costs_a_warning_and_not_the_run(tmp_path: P
 
 
 def test_errors_are_red_on_a_terminal_and_plain_elsewhere(tmp_path: Path) -> None:
-    plain = run_process("diff", V1, missing(tmp_path))
+    plain = run_process("diff", V1, tmp_path / "missing.pdf")
     assert "\x1b" not in plain.err
-    coloured = run_process("diff", V1, missing(tmp_path), env={"FORCE_COLOR": "1"})
+    coloured = run_process("diff", V1, tmp_path / "missing.pdf", env={"FORCE_COLOR": "1"})
     assert "\x1b[31m" in coloured.err
-    obedient = run_process("diff", V1, missing(tmp_path), env={"FORCE_COLOR": "1", "NO_COLOR": "1"})
+    obedient = run_process("diff", V1, tmp_path / "missing.pdf", env={"FORCE_COLOR": "1", "NO_COLOR": "1"})
     assert "\x1b[31m" not in obedient.err
 
 
@@ -261,10 +219,10 @@ def test_the_end_is_short_but_not_too_short(words: str, status: int) -> None:
         "class Kept:\n    def __del__(self): print('freed')\n"
         "kept = Kept(); atexit.register(print, 'registered'); main()"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == status
-    assert ("registered" in done.stdout, "freed" in done.stdout) == (True, False)
-    assert ("colde" in done.stdout) is (status == 0)
+    done = run_python(code)
+    assert done.status == status
+    assert ("registered" in done.out, "freed" in done.out) == (True, False)
+    assert ("colde" in done.out) is (status == 0)
 
 
 def test_a_profiler_can_write_what_it_saw(tmp_path: Path) -> None:
@@ -379,8 +337,9 @@ def test_an_interrupt_while_the_program_loads_ends_it_in_silence(to_group: bool)
 def test_next_to_nothing_is_loaded_until_ctrl_c_is_heard() -> None:
     """Each module that Python has not loaded by itself takes a moment in which Ctrl-C would print a traceback."""
     code = "import sys; before = {*sys.modules}; import colde_cli.__main__; print(*{*sys.modules} - before)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert {*done.stdout.split()} <= {"colde_cli", "colde_cli.__main__", "__future__", "atexit", "gc"}
+    done = run_python(code)
+    assert done.status == 0, done.err
+    assert {*done.out.split()} <= {"colde_cli", "colde_cli.__main__", "__future__", "atexit", "gc"}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -402,10 +361,7 @@ sys.addaudithook(turn)
 from colde_cli.app import main
 main()
 """
-    done = subprocess.run(
-        [sys.executable, "-c", turned], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    assert run_python(turned) == Run(130, "", "")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -416,10 +372,7 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)
 sys.addaudithook(lambda event, _: event == "import" and os.kill(os.getpid(), signal.SIGINT))
 runpy.run_module("colde_cli", run_name="__main__", alter_sys=True)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", ignored, "--version"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"colde {colde_cli.__version__}\n", "")
+    assert run_python(ignored, "--version") == Run(0, f"colde {colde_cli.__version__}\n", "")
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")

@@ -197,9 +197,8 @@ def test_colours_are_those_of_git(
     repository: Repository, environment: dict[str, str], setting: str, coloured: bool
 ) -> None:
     repository("git", "config", "color.ui", setting)
-    text = repository(
-        "colde", "git-diff", "x.docx", "/dev/null", ".", ".", "letter.docx", "0", "1", **environment
-    )
+    repository.env.update(environment)
+    text = repository("colde", "git-diff", "x.docx", "/dev/null", ".", ".", "letter.docx", "0", "1")
     assert ("\x1b[1" in text) == coloured
     assert "Ending" in text
 

@@ -11,13 +11,11 @@ import threading
 import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import V1, run
-from jsonschema import Draft202012Validator
+from command_line import V1, run, validate
 from served import ADDRESS, HOSTILE, QUERY, TITLE, client, small_corpus, study
 
 import colde_cli
@@ -48,9 +46,8 @@ def service(folder: Path, kept: Encoder) -> Iterator[Any]:
 def valid(name: str, answer: Any) -> dict[str, Any]:
     """The body of an answer, checked against a schema of the views."""
     assert answer.status_code == 200, answer.text
-    schema = json.loads((files("colde_cli.views") / "schemas" / f"{name}.json").read_text("utf-8"))
     body: dict[str, Any] = answer.json()
-    Draft202012Validator(schema).validate(body)
+    validate(body, name)
     return body
 
 
@@ -115,7 +112,7 @@ def test_an_index_is_served_without_its_files(
     folder: Path, service: Any, kept: Encoder, tmp_path: Path
 ) -> None:
     copies = shutil.copytree(folder, tmp_path / "secret-place")
-    colde_cli.index(tmp_path / "secret-index.colde", copies, encoder=kept)
+    colde_cli.Model(kept).index(tmp_path / "secret-index.colde", copies)
     shutil.rmtree(copies)
     asked = {"explain": "true", "k": "5"}
     pair = {"document_a": "field-study-v1.pdf", "document_b": "field-study-v2.pdf"}
@@ -148,7 +145,7 @@ def test_documents_of_two_folders_have_names_of_their_own(kept: Encoder, tmp_pat
     for place in folders:
         place.mkdir(parents=True)
         (place / "a.md").write_bytes(QUERY + place.parent.name.encode())
-    colde_cli.index(tmp_path / "i.colde", folders, encoder=kept)
+    colde_cli.Model(kept).index(tmp_path / "i.colde", folders)
     with client(tmp_path / "i.colde", kept) as indexed:
         names = [item["path"] for item in indexed.get("/v1/documents").json()["documents"]]
         assert names == ["papers-2/a.md", "papers/a.md"]
@@ -177,7 +174,7 @@ def both(tmp_path_factory: pytest.TempPathFactory, kept: Encoder) -> Iterator[tu
     folder = small_corpus(base / "secret-place")
     for path in (folder / "field-study-v2.pdf", folder / "notes" / HOSTILE):
         os.utime(path, (1_500_000_000, 1_500_000_000))
-    colde_cli.index(base / "secret-index.colde", folder, encoder=kept)
+    colde_cli.Model(kept).index(base / "secret-index.colde", folder)
     with client(folder, kept) as one, client(base / "secret-index.colde", kept) as other:
         yield one, other
 
@@ -400,11 +397,8 @@ def test_only_the_names_of_this_service_are_answered(service: Any) -> None:
 @pytest.mark.parametrize(
     "headers",
     [
-        {"origin": "http://evil.example"},
-        {"origin": "null"},
-        {"origin": "http://127.0.0.1:9999"},
-        {"sec-fetch-site": "cross-site"},
-        {"sec-fetch-site": "same-site"},
+        *({"origin": "http://evil.example"}, {"origin": "null"}, {"origin": "http://127.0.0.1:9999"}),
+        *({"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}),
     ],
 )
 def test_pages_of_others_cannot_send_forms(service: Any, headers: dict[str, str]) -> None:

@@ -17,7 +17,7 @@ from served import HOSTILE, small_corpus
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
-from colde_cli import IgnoreOptions, Model, compare, index, read
+from colde_cli import IgnoreOptions, Model, read
 from colde_cli.errors import MissingFileError, OptionError
 from colde_cli.service.mcp_server import Library
 from colde_cli.settings import INDEX_FILE
@@ -108,7 +108,7 @@ def test_an_agent_compares_and_reads_on() -> None:
 
 def test_an_agent_ranks_a_folder_and_an_index(tmp_path: Path, encoder: Encoder) -> None:
     folder = small_corpus(tmp_path / "papers")
-    index(tmp_path / "papers.colde", folder, encoder=encoder)
+    Model(encoder).index(tmp_path / "papers.colde", folder)
     (folder / INDEX_FILE).write_bytes(b"another program's file")
 
     async def talk(client: Any) -> None:
@@ -246,14 +246,14 @@ def test_answers_keep_their_room_and_read_every_character(
     assert words.split() == [
         word for text in texts.values() for word in text.split() if word.startswith("word")
     ]
-    comparison = compare(read(file), read(file), encoder=encoder, ignore=IgnoreOptions(case=True))
+    comparison = Model(encoder).compare(read(file), read(file), ignore=IgnoreOptions(case=True))
     assert len(str(comparison_answer(comparison, most))) <= most
     assert pairs_answer(comparison, most).passages == []
     assert pairs_answer(comparison, most, changed=False).passages
 
 
 def test_a_page_of_the_first_document_begins_the_changes(encoder: Encoder) -> None:
-    comparison = compare(EXAMPLES / V1, EXAMPLES / V2, encoder=encoder)
+    comparison = Model(encoder).compare(EXAMPLES / V1, EXAMPLES / V2)
     found = pairs_answer(comparison, 3000, page=6).passages
     assert re.match(r"A p. 6", found[0].place)
     with pytest.raises(OptionError, match="pages 1 to 9"):

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from command_line import EXAMPLES, ROOT, check_trouble, run_process
+from command_line import EXAMPLES, ROOT, check_trouble, run_process, run_python
 from served import PATIENT, QUERY, running, small_corpus
 
 pytest.importorskip("fastapi", reason="fastapi is not installed")
@@ -50,11 +50,8 @@ def body_of(name: str, content: bytes) -> bytes:
 
 def head_of(address: str, length: int) -> bytes:
     lines = [
-        "POST /v1/rank HTTP/1.1",
-        f"Host: {urlsplit(address).netloc}",
-        "Content-Type: multipart/form-data; boundary=b",
-        f"Content-Length: {length}",
-        "Connection: close",
+        *("POST /v1/rank HTTP/1.1", f"Host: {urlsplit(address).netloc}"),
+        *("Content-Type: multipart/form-data; boundary=b", f"Content-Length: {length}", "Connection: close"),
     ]
     return "\r\n".join([*lines, "", ""]).encode()
 
@@ -156,10 +153,9 @@ def test_without_the_extra_the_command_says_how_to_get_it(tmp_path: Path, comman
         f"sys.argv = ['colde', {command!r}] + {[str(tmp_path)] if command == 'serve' else []!r}\n"
         "from colde_cli.app import main; main()\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert f"pip install 'colde[{command}]'" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    done = run_python(code)
+    assert f"pip install 'colde[{command}]'" in done.err
+    check_trouble(done)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
