@@ -159,19 +159,13 @@ def main() -> int:
     lossy = [row for row in rows if row.body < 0.9 * row.all]
     print(f"{len(rows)} files, {total:,} words: {100 * body / total:.2f} % in the body,", end=" ")
     print(f"{100 * beside / total:.2f} % beside it, {100 * (total - body - beside) / total:.2f} % nowhere")
-    print(
-        f"{len(lossy)} files with over 10 % not in the body, {sum(not row.warned for row in lossy)} not warned of"
-    )
-    print(
-        f"{len(bad)} files with over 1 % nowhere, {sum(not row.warned for row in bad)} of them not warned of"
-    )
+    print(f"{len(lossy)} files with over 10 % not in the body, {sum(not row.warned for row in lossy)} not warned of")
+    print(f"{len(bad)} files with over 1 % nowhere, {sum(not row.warned for row in bad)} of them not warned of")
     if arguments.csv:
         with arguments.csv.open("w", newline="", encoding="utf-8") as file_:
             writer = csv.writer(file_)
             writer.writerow(["file", "words", "body", "beside", "nowhere", "warned"])
-            writer.writerows(
-                (row.file.name, row.all, row.body, row.beside, row.nowhere, row.warned) for row in rows
-            )
+            writer.writerows((row.file.name, row.all, row.body, row.beside, row.nowhere, row.warned) for row in rows)
     return 0
 
 

@@ -108,9 +108,7 @@ def version_pairs(folder: Path, count: int, seed: int = 0) -> Iterator[VersionPa
 def _document(record: dict[str, Any]) -> Document:
     """Make a document of all sections; an empty one gets a hyphen as text, so that indices stay."""
     parts = [
-        Part(section["heading"], section["text"])
-        if (section["heading"] + section["text"]).strip()
-        else Part("", "-")
+        Part(section["heading"], section["text"]) if (section["heading"] + section["text"]).strip() else Part("", "-")
         for section in record["sections"]
     ]
     return assemble(record["id"], record.get("title", ""), parts)
@@ -362,9 +360,7 @@ class Found:
     def report(self) -> str:
         """The figures as text."""
         lines = [f"{'planted':10s} {'count':>6s} {'recall':>7s}"]
-        lines += [
-            f"{k:10s} {self.planted[k]:6d} {self.recalled[k] / max(1, self.planted[k]):7.3f}" for k in EDITS
-        ]
+        lines += [f"{k:10s} {self.planted[k]:6d} {self.recalled[k] / max(1, self.planted[k]):7.3f}" for k in EDITS]
         lines.append(f"{'said':14s} {'count':>6s} {'precision':>9s}")
         lines += [f"{k:14s} {n:6d} {self.right[k] / n:9.3f}" for k, n in sorted(self.said.items())]
         flags = sum(self.false_flags.values())
@@ -396,8 +392,7 @@ def recalled(edit: Edit, alignment: Alignment) -> bool:
 def touches(edit: Edit, pair: PassagePair) -> bool:
     """Whether a pair holds most of the edited passage on either side, or most of the pair lies in it."""
     return any(
-        span is not None
-        and any(_shared(span, own.span) >= 0.5 * min(len(span), len(own.span)) for own in side)
+        span is not None and any(_shared(span, own.span) >= 0.5 * min(len(span), len(own.span)) for own in side)
         for span, side in ((edit.a, pair.a), (edit.b, pair.b))
     )
 
@@ -440,9 +435,7 @@ def documents(folder: Path, count: int, seed: int = 1) -> Iterator[Document]:
         yield assemble(record["id"], record.get("title", ""), parts)
 
 
-def run_planted(
-    folders: list[Path], cases: int, each: int, encoder: DocumentEncoder | None, whole: bool
-) -> None:
+def run_planted(folders: list[Path], cases: int, each: int, encoder: DocumentEncoder | None, whole: bool) -> None:
     """Plant, align, count, print."""
     found, taken = Found(), 0.0
     for folder in folders:
@@ -464,9 +457,7 @@ class Optimal(Matching):
 
     def take(self, good: list[tuple[float, int, PairCandidate]]) -> None:
         """Choose among candidates."""
-        table = np.zeros(
-            (1 + max((c.a for *_, c in good), default=0), 1 + max((c.b for *_, c in good), default=0))
-        )
+        table = np.zeros((1 + max((c.a for *_, c in good), default=0), 1 + max((c.b for *_, c in good), default=0)))
         scores = {(c.a, c.b): c.score for *_, c in good}
         for worth, offset, candidate in good:
             table[candidate.a, candidate.b] = worth - 1e-4 * min(offset, 100)
@@ -521,9 +512,7 @@ def run_sections(
             csv.writer(file, lineterminator="\n").writerows([header, *rows])
 
 
-def run_disagreements(
-    folders: list[Path], cases: int, count: int, seed: int, encoder: DocumentEncoder | None
-) -> None:
+def run_disagreements(folders: list[Path], cases: int, count: int, seed: int, encoder: DocumentEncoder | None) -> None:
     """Print random sections on which `colde diff` and the labels differ."""
     generator = random.Random(seed)
     for folder in folders:
@@ -534,18 +523,14 @@ def run_disagreements(
             total += len(of_pair)
             listed += generator.sample(of_pair, min(_PER_PAIR, len(of_pair)))
         kinds = Counter(item.kind for item in listed)
-        print(
-            f"{total} sections disagree; of those at most {_PER_PAIR} of a pair: {dict(kinds.most_common())}"
-        )
+        print(f"{total} sections disagree; of those at most {_PER_PAIR} of a pair: {dict(kinds.most_common())}")
         for number, item in enumerate(generator.sample(listed, min(count, len(listed))), 1):
             print(f"\n{number}. {told(item)}")
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("measure", choices=("sections", "disagreements", "planted", "assignment"))
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--cases", type=int, help="version pairs of each set, or documents of all sets")

@@ -62,9 +62,7 @@ EDITS = 24
 SAMPLE = 5
 """Documents of each layout that are drawn; every one is rendered."""
 SCALE = 2.0
-_NEW = (
-    "amber kettle northern seventeen quiet harbour window lantern modest gravel timber velvet copper".split()
-)
+_NEW = "amber kettle northern seventeen quiet harbour window lantern modest gravel timber velvet copper".split()
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"[a-z]{3,12}")
 
@@ -210,8 +208,7 @@ def page(parts: Sequence[Part], columns: int) -> str:
     from html import escape
 
     body = "".join(
-        f"<h2>{escape(part['heading'])}</h2>"
-        + "".join(f"<p>{escape(text)}</p>" for text in part["paragraphs"])
+        f"<h2>{escape(part['heading'])}</h2>" + "".join(f"<p>{escape(text)}</p>" for text in part["paragraphs"])
         for part in parts
     )
     style = STYLE.replace("COLUMNS", str(columns))
@@ -323,29 +320,21 @@ class Counts:
         return right
 
 
-def check_planted(
-    edits: Sequence[Planted], found: tuple[list[Read], list[Read]], counts: Counts
-) -> list[str]:
+def check_planted(edits: Sequence[Planted], found: tuple[list[Read], list[Read]], counts: Counts) -> list[str]:
     """Compare planted edits with what is highlighted in A and B; return what is wrong."""
     wrong = []
     sides = ((found[0], DELETED.name, INSERTED_HERE.name), (found[1], INSERTED.name, DELETED_HERE.name))
     for edit in edits:
-        for (side, look, gap), own, other in zip(
-            sides, (edit.old, edit.new), (edit.new, edit.old), strict=True
-        ):
+        for (side, look, gap), own, other in zip(sides, (edit.old, edit.new), (edit.new, edit.old), strict=True):
             if own:
                 right = counts.count("exact", right=letters(own) in texts_of(side, look))
                 counts.count("touched", right=letters(own) in texts_of(side, look, touched=True))
             else:
                 name = "A" if look == INSERTED.name else "B"
                 notes = {letters(mark.note) for mark in side if mark.look == gap}
-                right = counts.count(
-                    "points", right=any(letters(f"{name}: {other}") in note for note in notes)
-                )
+                right = counts.count("points", right=any(letters(f"{name}: {other}") in note for note in notes))
             if not right:
-                wrong.append(
-                    f"{edit.kind}: {edit.old!r} → {edit.new!r}, in {'A' if look == DELETED.name else 'B'}"
-                )
+                wrong.append(f"{edit.kind}: {edit.old!r} → {edit.new!r}, in {'A' if look == DELETED.name else 'B'}")
     return wrong
 
 
@@ -360,9 +349,7 @@ def check_pixels(original: Path, annotated: Path, found: Sequence[Read], counts:
             for quad in mark.quads:
                 rows, columns = _pixels(marked[number], quad)
                 counts.count("marks seen", right=bool(changed[rows, columns].mean() > 0.3))
-                covered[
-                    max(0, rows.start - 2) : rows.stop + 2, max(0, columns.start - 2) : columns.stop + 2
-                ] = True
+                covered[max(0, rows.start - 2) : rows.stop + 2, max(0, columns.start - 2) : columns.stop + 2] = True
         counts.checked["changed pixels"] += int(changed.sum())
         counts.right["changed pixels"] += int((changed & covered).sum())
     plain.close()
@@ -422,9 +409,7 @@ def annotated(
 
 def main() -> None:
     """Measure planted edits and versions of papers, and print two tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("pdfs", type=Path)
     parser.add_argument("--seed", type=int, default=0)
@@ -439,13 +424,9 @@ def main() -> None:
         chance = random.Random(options.seed)
         documents = drawn(options.data, chance)
         rows = [(layout, *_layout(layout, documents, chance, folder, encoder)) for layout in LAYOUTS]
-        console.print(
-            _table("Planted edits", [(layout.name, counts) for layout, counts, _ in rows], planted_columns)
-        )
+        console.print(_table("Planted edits", [(layout.name, counts) for layout, counts, _ in rows], planted_columns))
         papers = [(f"{a} → {b}", *_papers(options.pdfs, a, b, folder, encoder)) for a, b in VERSIONS]
-        console.print(
-            _table("Versions of papers", [(name, counts) for name, counts, _ in papers], paper_columns)
-        )
+        console.print(_table("Versions of papers", [(name, counts) for name, counts, _ in papers], paper_columns))
         if options.misses:
             for name, _, wrong in [
                 *((layout.name, counts, wrong) for layout, counts, wrong in rows),

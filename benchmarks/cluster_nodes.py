@@ -77,9 +77,7 @@ def spent(files: Sequence[Path], nodes: int) -> Spent:
 
 def since(before: Mapping[int, tuple[str, float]], used: Mapping[int, tuple[str, float]], role: str) -> float:
     """Processor seconds of the processes of a role."""
-    return sum(
-        time - before.get(number, ("", 0.0))[1] for number, (found, time) in used.items() if found == role
-    )
+    return sum(time - before.get(number, ("", 0.0))[1] for number, (found, time) in used.items() if found == role)
 
 
 def processor_seconds() -> dict[int, tuple[str, float]]:
@@ -104,9 +102,7 @@ def main() -> None:
     parser.add_argument("--few", type=int, default=40)
     options = parser.parse_args()
     files = sorted(path for path in options.corpus.iterdir() if path.is_file())
-    print(
-        f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}; {len(files)} files"
-    )
+    print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}; {len(files)} files")
     for nodes in (0, *options.nodes):
         few, whole = (
             median([spent(chosen, nodes) for _ in range(options.repetitions)])

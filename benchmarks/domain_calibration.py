@@ -76,9 +76,7 @@ class Scored:
         return Scored(pairs, self.labels[rows], self.kinds[rows], self.scores[rows], self.stored[rows])
 
 
-def chosen(
-    pairs: Sequence[LabelledPair], documents: Mapping[str, TrainingDocument], most: int
-) -> list[LabelledPair]:
+def chosen(pairs: Sequence[LabelledPair], documents: Mapping[str, TrainingDocument], most: int) -> list[LabelledPair]:
     """The pairs of at most so many documents of each label; of a label those in fewest pairs are left out first."""
     partners: defaultdict[str, set[str]] = defaultdict(set)
     for pair in pairs:
@@ -113,9 +111,7 @@ def scored(folder: Path, data: TrainingData, pairs: Sequence[LabelledPair], enco
     names = np.unique(ends).tolist()
     encoded = encoder.encode_many([data.documents[name].document for name in names])
     encodings = dict(zip(names, encoded, strict=True))
-    found = [
-        verdict(encodings[a], encodings[b], encoder.config, encoder.domain_fields) for a, b in ends.tolist()
-    ]
+    found = [verdict(encodings[a], encodings[b], encoder.config, encoder.domain_fields) for a, b in ends.tolist()]
     related = np.array([pair.related for pair in pairs], bool)
     labels = [[label_of(data.documents[end]) for end in pair] for pair in ends.tolist()]
     return Scored(
@@ -172,8 +168,7 @@ def store(encoder: Encoder, domain: str, calibration: Calibration) -> None:
     config = encoder.config
     assert config.score_weights is not None, "a model with domains"
     domains = tuple(
-        replace(item, calibration=calibration) if item.name == domain else item
-        for item in config.score_weights.domains
+        replace(item, calibration=calibration) if item.name == domain else item for item in config.score_weights.domains
     )
     weights = replace(config.score_weights, domains=domains)
     path = encoder.folder.path / CONFIG
@@ -182,9 +177,7 @@ def store(encoder: Encoder, domain: str, calibration: Calibration) -> None:
 
 def main() -> None:
     """Measure, print, and write on request."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--model", default="colde-minilm-l6")
     parser.add_argument("--most", type=int, default=20)

@@ -77,12 +77,8 @@ def versions(folder: Path) -> None:
     documents = list(lines(folder / "docs.jsonl.gz"))
     numbers = {document["id"]: number for number, document in enumerate(documents)}
     started = time.process_time()
-    found = {
-        (pair.a, pair.b): pair for pair in near([word_numbers(text_words(text(item))) for item in documents])
-    }
-    print(
-        f"{len(documents)} documents, {time.process_time() - started:.1f} s of processor time without reading"
-    )
+    found = {(pair.a, pair.b): pair for pair in near([word_numbers(text_words(text(item))) for item in documents])}
+    print(f"{len(documents)} documents, {time.process_time() - started:.1f} s of processor time without reading")
     labelled = [
         (item["label"], found.get((min(a, b), max(a, b))))
         for item in lines(folder / "pairs.jsonl.gz")
@@ -103,8 +99,7 @@ def versions(folder: Path) -> None:
         own = sum(groups[pair.a] == groups[pair.b] for pair in listed)
         recall = f"{hits[1, 'version'] / positives:6.3f}  {right / positives:10.3f}"
         print(
-            f"{share:9.1f}  {recall}  {right / (right + wrong):9.3f}"
-            f"  {len(listed):11}  {own:15}  {len(listed) - own:9}"
+            f"{share:9.1f}  {recall}  {right / (right + wrong):9.3f}  {len(listed):11}  {own:15}  {len(listed) - own:9}"
         )
 
 
@@ -121,9 +116,7 @@ def strangers(folder: Path) -> None:
 
 def blocking(folder: Path, most: int) -> None:
     """All pairs compared, beside those that the blocking leaves to compare."""
-    documents = [
-        word_numbers(text_words(text(item))) for item in list(lines(folder / "docs.jsonl.gz"))[:most]
-    ]
+    documents = [word_numbers(text_words(text(item))) for item in list(lines(folder / "docs.jsonl.gz"))[:most]]
     tables = [ShingleTable.of(words) for words in documents]
     listed = {(pair.a, pair.b) for pair in near(documents, 0.3, 0.8)}
     print(f"{folder.name}, {len(documents)} documents, {len(documents) * (len(documents) - 1) // 2:,} pairs")
@@ -163,9 +156,7 @@ def growth(folders: Sequence[Path]) -> None:
     """Time and memory by the number of texts, each size in a process of its own."""
     print("texts   words each  sketch ms  search ms  candidates  pairs  temporary KB  memory MB")
     for size in SIZES:
-        subprocess.run(
-            [sys.executable, __file__, "one-size", *map(str, folders), "--most", str(size)], check=True
-        )
+        subprocess.run([sys.executable, __file__, "one-size", *map(str, folders), "--most", str(size)], check=True)
 
 
 def one_size(folders: Sequence[Path], most: int) -> None:
@@ -289,9 +280,7 @@ def judged(name: str, groups: Sequence[Sequence[int]], known: Sequence[str]) -> 
             numbers[member] = place
     sizes = Counter(numbers)
     purity = sum(
-        Counter(label for label, number in zip(known, numbers, strict=True) if number == one).most_common(1)[
-            0
-        ][1]
+        Counter(label for label, number in zip(known, numbers, strict=True) if number == one).most_common(1)[0][1]
         for one in sizes
     ) / len(known)
     alone = sum(size == 1 for size in sizes.values())

@@ -71,9 +71,7 @@ class Place:
         generator = random.Random(0)
         text = make_text(generator)
         for number, name in enumerate(self.names):
-            (self.folder / name).write_text(
-                f"{text}\nThe price of this is {number} euros.\n", encoding="utf-8"
-            )
+            (self.folder / name).write_text(f"{text}\nThe price of this is {number} euros.\n", encoding="utf-8")
         for folder in ("corpus", "other"):
             (self.folder / folder).mkdir()
             for number in range(8):
@@ -346,9 +344,7 @@ def onto_input(place: Place, name: str) -> Outcome:
         (target,) = place.read_by(name)
     before = target.read_bytes()
     done = finish(place.start(place.command(name, out=str(target))))
-    return Outcome(
-        done.status, done.out, done.err, "input whole" if target.read_bytes() == before else "INPUT LOST"
-    )
+    return Outcome(done.status, done.out, done.err, "input whole" if target.read_bytes() == before else "INPUT LOST")
 
 
 def _columns(count: int) -> Fault:
@@ -431,9 +427,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     options = parser.parse_args()
     _data = options.data and options.data.resolve()
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a shell ignores it for what runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs in the background
     bad = 0
     print("| Fault | Command | Status | What the user sees | After |\n|---|---|---|---|---|")
     for fault, run in FAULTS.items():
@@ -448,9 +442,7 @@ def main() -> None:
                 found = list(problems(fault, name, done, place))
                 left = sorted(path.name for path in (place.folder / "out").iterdir())
                 lines = [line for line in (done.err or done.out).splitlines() if line.strip()]
-                said = (
-                    ascii(lines[-1].replace(str(place.folder), "").replace("|", "/"))[1:121] if lines else ""
-                )
+                said = ascii(lines[-1].replace(str(place.folder), "").replace("|", "/"))[1:121] if lines else ""
             state = "; ".join(filter(None, [done.note, ", ".join(left), *(f"**{item}**" for item in found)]))
             print(f"| {fault} | {name} | {done.status} | {said} | {state} |", flush=True)
             bad += bool(found)

@@ -66,9 +66,7 @@ def print_uniformity(evaluation_set: EvaluationSet, system: ModelSystem, splits:
         paired_off = np.diagonal(found, 1)[::2]
         test, among_all = kstest(paired_off, "uniform"), found[np.triu_indices(len(found), 1)]
         distance = kstest(among_all, "uniform").statistic
-        rows.append(
-            (test.statistic, test.pvalue, distance, (among_all > 0.95).mean(), (among_all > 0.99).mean())
-        )
+        rows.append((test.statistic, test.pvalue, distance, (among_all > 0.95).mean(), (among_all > 0.99).mean()))
     single, chance, distance, five, one = np.median(rows, axis=0)
     rejected = sum(row[1] < 0.05 for row in rows)
     print(

@@ -210,9 +210,7 @@ def in_rounds(names: list[str], folder: Path, minutes: float) -> None:
             if status != 0:  # libFuzzer ended it: a crash or an endless input, which lies in found/
                 record = Record(folder / name)
                 record.seconds = before + after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
-                record.found[f"ended with status {status}"] = (
-                    record.found.get(f"ended with status {status}", 0) + 1
-                )
+                record.found[f"ended with status {status}"] = record.found.get(f"ended with status {status}", 0) + 1
                 record.save()
         print(table(names, folder), flush=True)
 
@@ -235,18 +233,12 @@ def table(names: list[str], folder: Path) -> str:
 
 def main() -> None:
     """Fuzz all readers, or one."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=20.0, help="processor time of each reader")
     parser.add_argument("--only", help="names of readers, separated by commas")
     parser.add_argument("--replay", type=Path, help="run this input, with --only NAME")
-    parser.add_argument(
-        "--check", type=Path, help="run the inputs of a folder, FOLDER/NAME/*, as the tests do"
-    )
-    parser.add_argument(
-        "-o", "--output", type=Path, default=Path("fuzzed"), help="folder of inputs and findings"
-    )
+    parser.add_argument("--check", type=Path, help="run the inputs of a folder, FOLDER/NAME/*, as the tests do")
+    parser.add_argument("-o", "--output", type=Path, default=Path("fuzzed"), help="folder of inputs and findings")
     parser.add_argument("--target", help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=float, help=argparse.SUPPRESS)
     arguments: Any = parser.parse_args()

@@ -40,9 +40,7 @@ _FORMATTING = re.compile(
     r"\\(textbf|textit|emph|texttt|textsc|textrm|textsf|mbox|text|uppercase|MakeUppercase|textnormal|underline|url"
     r"|href|large|Large|it|bf|sc|em|tt|small|protect|xspace|noindent)\b\s*"
 )
-_DROPPED = re.compile(
-    r"\\(label|ref|cite[a-z]*|footnote|thanks|index|eqref|autoref|cref)\*?(\[[^\]]*\])*\{[^{}]*\}"
-)
+_DROPPED = re.compile(r"\\(label|ref|cite[a-z]*|footnote|thanks|index|eqref|autoref|cref)\*?(\[[^\]]*\])*\{[^{}]*\}")
 _SYMBOLS = {"~": " ", r"\&": "&", r"\%": "%", r"\$": "$", r"\_": "_", r"\#": "#", r"\-": "", r"\,": " "}
 _SYMBOLS |= {"\\ ": " ", r"\/": "", r"\@": "", "``": '"', "''": '"', "---": "—", "--": "–", r"\\": " "}
 
@@ -272,9 +270,7 @@ def summarise(scores: dict[str, Score]) -> str:
     for name, one in scores.items():
         works[_VERSION.sub("", name)].append(one)
     means = [
-        statistics.mean(
-            statistics.mean(getattr(one, figure) for one in versions) for versions in works.values()
-        )
+        statistics.mean(statistics.mean(getattr(one, figure) for one in versions) for versions in works.values())
         for figure in ("precision", "recall", "f1")
     ]
     micro = (precision, recall, 2 * precision * recall / (precision + recall))

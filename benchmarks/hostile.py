@@ -85,10 +85,7 @@ class Run:
             yield f"{self.megabytes:.0f} MB"
         if found := _STEERING.search(self.out + self.err):
             yield f"raw {found[0]!r}"
-        if (
-            self.status == 2
-            and len([line for line in self.err.splitlines() if line.startswith("Error: ")]) != 1
-        ):
+        if self.status == 2 and len([line for line in self.err.splitlines() if line.startswith("Error: ")]) != 1:
             yield "not one line of error"
 
 
@@ -208,9 +205,7 @@ def main() -> None:
             bad += bool(problems)
     print(f"{'kind':12} {'files':>5} {'opened':>6} {'refused':>7} {'worst s':>7} {'worst MB':>8}")
     for kind, row in sorted(rows.items()):
-        print(
-            f"{kind:12} {row.files:5} {row.opened:6} {row.refused:7} {row.seconds:7.1f} {row.megabytes:8.0f}"
-        )
+        print(f"{kind:12} {row.files:5} {row.opened:6} {row.refused:7} {row.seconds:7.1f} {row.megabytes:8.0f}")
     sys.exit(bad > 0)
 
 

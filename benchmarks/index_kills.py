@@ -116,15 +116,11 @@ class Bench:
         make_corpus(self.corpus, documents, generator)
         corpora = {"make": self._copy(self.corpus, "corpus-make")}
         change_corpus(self.corpus, generator)
-        corpora |= dict.fromkeys(
-            ("update", "encode anew", "compact"), self._copy(self.corpus, "corpus-update")
-        )
+        corpora |= dict.fromkeys(("update", "encode anew", "compact"), self._copy(self.corpus, "corpus-update"))
         self._corpora = corpora
         other = self._other_model()
         cache = Cache.open()
-        self._models = {
-            name: open_encoder(other if name == "encode anew" else MODEL, cache=cache) for name in corpora
-        }
+        self._models = {name: open_encoder(other if name == "encode anew" else MODEL, cache=cache) for name in corpora}
         self.commands: dict[str, list[str | Path]] = {
             "make": [self.corpus, "-o", self.index],
             "update": [self.index],

@@ -258,9 +258,7 @@ def plot(rows: list[Row], path: Path) -> None:
         parts.append(f'<text x="{x - 6:.0f}" y="{y + 4:.1f}" text-anchor="end">{10.0**power:g} s</text>')
     for row in rows:
         x, _ = place(row.documents, 1)
-        parts.append(
-            f'<text x="{x:.1f}" y="{HEIGHT - 32}" text-anchor="middle">{short(row.documents)}</text>'
-        )
+        parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 32}" text-anchor="middle">{short(row.documents)}</text>')
     for number, (name, seconds) in enumerate(lines):
         places = [place(row.documents, value) for row, value in zip(rows, seconds, strict=True)]
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
@@ -271,16 +269,12 @@ def plot(rows: list[Row], path: Path) -> None:
     box = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
     style = 'font-family="sans-serif" font-size="12"'
     drawn = "\n".join(parts)
-    path.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" {box} {style}>\n{drawn}\n</svg>\n', encoding="utf-8"
-    )
+    path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" {box} {style}>\n{drawn}\n</svg>\n', encoding="utf-8")
 
 
 def short(number: int) -> str:
     """A number of documents for an axis, such as 5k."""
-    return (
-        f"{number // 10**6}M" if number >= 10**6 else f"{number // 1000}k" if number >= 1000 else str(number)
-    )
+    return f"{number // 10**6}M" if number >= 10**6 else f"{number // 1000}k" if number >= 1000 else str(number)
 
 
 def main() -> None:
@@ -291,9 +285,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where the indexes are made; default: a temporary folder")
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--json", type=Path, help="also write the figures")
-    parser.add_argument(
-        "--from", dest="earlier", type=Path, nargs="+", default=[], help="figures of earlier runs"
-    )
+    parser.add_argument("--from", dest="earlier", type=Path, nargs="+", default=[], help="figures of earlier runs")
     options = parser.parse_args()
     earlier = [Row(**row) for path in options.earlier for row in json.loads(path.read_text(encoding="utf-8"))]
     encoder = open_encoder(cache=Cache.open())

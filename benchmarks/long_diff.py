@@ -122,9 +122,7 @@ def measure(a: str, b: str, repetitions: int, format: str) -> None:
 
 def main() -> None:
     """Join or measure."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="what", required=True)
     joining = commands.add_parser("join")
     joining.add_argument("target", type=Path)

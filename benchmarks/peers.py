@@ -144,8 +144,7 @@ def table(title: str, found: list[Contestant], amount: float, unit: str) -> list
             continue
         walls = sorted(b["wall"] / a["wall"] for a, b in zip(first.seconds, one.seconds, strict=True))
         spent = statistics.median(
-            b["processor"] / max(a["processor"], 1e-3)
-            for a, b in zip(first.seconds, one.seconds, strict=True)
+            b["processor"] / max(a["processor"], 1e-3) for a, b in zip(first.seconds, one.seconds, strict=True)
         )
         spread = f"{statistics.median(walls):.2f} ({walls[0]:.2f} to {walls[-1]:.2f})"
         lines.append(f"| {one.name} | {shown} | {spread} | {spent:.2f} |")
@@ -249,8 +248,7 @@ class Bench:
                 "a plain script with pypdf and sentence-transformers": plain,
             }
             contestants = [
-                self._command(name, command, warm=name.endswith("all cached"))
-                for name, command in commands.items()
+                self._command(name, command, warm=name.endswith("all cached")) for name, command in commands.items()
             ]
             found = play(contestants, self.rounds)
         return [*table(title, found, 1, "s"), ""]
@@ -302,9 +300,7 @@ def export(python: str, backbone: str, tokens: int, folder: Path) -> str:
         return ""
     settings = folder / "tokenizer_config.json"
     told = json.loads(settings.read_text(encoding="utf-8"))
-    settings.write_text(
-        json.dumps(told | {"model_max_length": tokens, "max_length": tokens}), encoding="utf-8"
-    )
+    settings.write_text(json.dumps(told | {"model_max_length": tokens, "max_length": tokens}), encoding="utf-8")
     return str(folder)
 
 
@@ -346,9 +342,7 @@ def _product(operator: str, weight: NDArray[np.generic], size: int) -> float:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     x = np.ones((size, size), np.uint8 if given == TensorProto.UINT8 else np.float32)
     return best_rate(lambda: session.run(None, {"x": x}), 2.0 * size**3)
 

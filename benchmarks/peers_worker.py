@@ -95,8 +95,7 @@ def pdfminer(task: dict[str, Any]) -> Job:
 def pdftotext(task: dict[str, Any]) -> Job:
     """Files to text with Poppler's program, a process for each."""
     return lambda: [
-        subprocess.run(["pdftotext", path, "-"], stdout=subprocess.DEVNULL, check=True)
-        for path in task["files"]
+        subprocess.run(["pdftotext", path, "-"], stdout=subprocess.DEVNULL, check=True) for path in task["files"]
     ]
 
 

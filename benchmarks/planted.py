@@ -91,9 +91,7 @@ class Finding:
     changed: float
 
 
-def unrelated(
-    documents: Mapping[str, Document], pairs: Sequence[LabelledPair], seed: int
-) -> Iterator[tuple[str, str]]:
+def unrelated(documents: Mapping[str, Document], pairs: Sequence[LabelledPair], seed: int) -> Iterator[tuple[str, str]]:
     """Draw random pairs of documents that no label calls related."""
     related = {frozenset((pair.a, pair.b)) for pair in pairs if pair.related}
     names = sorted(documents)
@@ -216,9 +214,7 @@ def report(findings: Sequence[Finding]) -> Table:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--cases", type=int, default=200, help="of all sets together")
     parser.add_argument("--model", default="colde-minilm-l6")

@@ -71,15 +71,11 @@ within: inside; without: with no; written: put down
     .split("; ")
 )
 
-_ADVERBS = (
-    "very quite rather really actually simply clearly particularly generally typically usually highly".split()
-)
+_ADVERBS = "very quite rather really actually simply clearly particularly generally typically usually highly".split()
 _NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve".split()
 _FIGURES = {str(value): word for value, word in enumerate(_NUMBERS)}
 
-_WORD = re.compile(
-    "|".join(rf"\b{re.escape(word)}\b" for word in sorted(_SYNONYMS, key=len, reverse=True)), re.I
-)
+_WORD = re.compile("|".join(rf"\b{re.escape(word)}\b" for word in sorted(_SYNONYMS, key=len, reverse=True)), re.I)
 _ADVERB = re.compile(rf"\b(?:{'|'.join(_ADVERBS)})\s+(?=\w)", re.I)
 # A figure that stands alone: no part of a date, a decimal, a reference or a heading.
 _FIGURE = re.compile(r"(?<=[a-z] )(?:1[0-2]|[2-9])(?= [a-z])")
@@ -247,9 +243,7 @@ def _splice(document: Document, section: Section, gap: Span, text: str) -> tuple
     head = before + lead + text + (f" {after}" if after else "")
     shift = len(head) - section.span.end
     sections = tuple(_moved(item, section.index, shift) for item in document.sections)
-    moved = replace(
-        document, text=head + document.text[section.span.end :], sections=sections, page_starts=()
-    )
+    moved = replace(document, text=head + document.text[section.span.end :], sections=sections, page_starts=())
     return moved, Span(start, start + len(text))
 
 
@@ -408,9 +402,7 @@ def _build(
             moved.discard(n)
             continue
         piece, place = pieces[n], generator.choice(far)
-        landing[place] = [
-            _Piece(pieces[place].section, pieces[place].gap or "\n\n", piece.text, "move", piece.source)
-        ]
+        landing[place] = [_Piece(pieces[place].section, pieces[place].gap or "\n\n", piece.text, "move", piece.source)]
     for n in plans["insert"]:
         text = generator.choice(foreign)
         landing.setdefault(n, []).append(_Piece(pieces[n].section, pieces[n].gap or "\n\n", text, "insert"))

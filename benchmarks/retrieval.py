@@ -82,9 +82,7 @@ class Table:
     def add(self, system: str, order: NDArray[np.int64], relevant: Sequence[int], best: set[int]) -> None:
         """Add a query: the documents in the order of a system, which may be few, and the ten best of the exact one."""
         hits = np.isin(order, relevant)
-        whole = np.concatenate(
-            [hits, np.ones(len(relevant) - int(hits.sum()), bool)]
-        )  # for the ideal of nDCG
+        whole = np.concatenate([hits, np.ones(len(relevant) - int(hits.sum()), bool)])  # for the ideal of nDCG
         gain = ndcg(np.concatenate([hits[:DEPTH], np.zeros(max(0, DEPTH - len(hits)), bool), whole[DEPTH:]]))
         found = len(best & set(order.tolist())) / max(1, len(best))
         recall = hits[:DEPTH].sum() / min(len(relevant), DEPTH)

@@ -44,9 +44,7 @@ def make(data: Path, output: Path, count: int) -> None:
     each = -(-count // len(SETS))
     for name in SETS:
         with gzip.open(data / name / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
-            for number, line in zip(
-                range(each), (line for n, line in enumerate(lines) if n % 37 == 5), strict=False
-            ):
+            for number, line in zip(range(each), (line for n, line in enumerate(lines) if n % 37 == 5), strict=False):
                 _write(json.loads(line), output / f"{name}-{number:02}")
     words = sorted(output.glob("*.docx"))
     for target in ("pdf", "odt", "docx"):
@@ -121,9 +119,7 @@ def pairs(output: Path, pdfs: Path, folder: Path) -> Iterator[tuple[str, Path, P
 
 def main() -> int:
     """Make the documents, or compare them and print sums by sort of pair."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     maker = commands.add_parser("make")
     maker.add_argument("data", type=Path)
@@ -155,9 +151,7 @@ def main() -> int:
         print(f"{sort:18}", ", ".join(f"{name} {count}" for name, count in sorted((+found).items())))
     if arguments.csv:
         with arguments.csv.open("w", newline="", encoding="utf-8") as file:
-            rows = [
-                (sort, name, count) for sort, found in sums.items() for name, count in sorted(found.items())
-            ]
+            rows = [(sort, name, count) for sort, found in sums.items() for name, count in sorted(found.items())]
             csv.writer(file).writerows([("pairs", "what", "count"), *rows])
     return 0
 

@@ -186,9 +186,7 @@ def cases(data: Path, output: Path, count: int, seed: int) -> Iterator[Case]:
         for number, (a, b) in enumerate(pairs):
             yield Case(sort, a.document(), b.document(), output / f"{sort[:3]}-text-{number}.docx")
     contracts = [
-        raw
-        for raw in raw_documents(data / "contracts" / "docs.jsonl.gz").values()
-        if WORDS[0] <= raw.words <= WORDS[1]
+        raw for raw in raw_documents(data / "contracts" / "docs.jsonl.gz").values() if WORDS[0] <= raw.words <= WORDS[1]
     ]
     drawn = draw.sample(contracts, each)
     others = [text for raw in contracts[:20] for _, texts in raw.sections for text in texts]
@@ -197,8 +195,7 @@ def cases(data: Path, output: Path, count: int, seed: int) -> Iterator[Case]:
         for number, (a, b) in enumerate(pairs):
             stem = f"{sort[:3]}-word-{number}"
             files = [
-                write_word(raw, output / f"{stem}-{side}.docx", f"{stem}{side}")
-                for raw, side in ((a, "a"), (b, "b"))
+                write_word(raw, output / f"{stem}-{side}.docx", f"{stem}{side}") for raw, side in ((a, "a"), (b, "b"))
             ]
             yield Case(sort, read(files[0]), read(files[1]), output / f"{stem}.docx")
     examples = (read(ROOT / "examples" / f"field-study-v{number}.pdf") for number in (1, 2))

@@ -35,18 +35,14 @@ from colde_cli.similarity.flags import Flag
 from colde_cli.similarity.pairs import PassagePair, State
 
 CONTRACTS, POLICIES = 14, 8
-PAPERS = (
-    "2020.acl-main.447 C02-1025 N18-3011 W08-2222 interspeech naacl06-shinyama sp_smith07 0807.3577".split()
-)
+PAPERS = "2020.acl-main.447 C02-1025 N18-3011 W08-2222 interspeech naacl06-shinyama sp_smith07 0807.3577".split()
 WORDS = (1500, 9000)
 """Fewest and most words of a document that is drawn."""
 EACH = 2
 """Edits of a kind in a document."""
 _MONTHS = "January February March April May June July August September October November December".split()
 _SPELLED = dict(
-    enumerate(
-        "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split(), 2
-    )
+    enumerate("two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split(), 2)
 ) | {20: "twenty", 30: "thirty", 60: "sixty", 90: "ninety"}
 _PARTIES = (
     "Supplier Customer Buyer Seller Licensor Licensee Landlord Tenant Lessor Lessee Contractor Provider Client "
@@ -200,10 +196,7 @@ NOISE: Mapping[str, Change] = {
     "letter": swap(r"^\(([a-h])\)(?= )", "(k)", "(m)"),
     "bullet": swap(r"^[-–•*](?= )", "▪", "–"),
     "spelled": first_of(
-        *(
-            swap(rf"(?<![\d.,$(/-])\b{number} (?=[a-z]{{3,}}s\b)", f"{word} ")
-            for number, word in _SPELLED.items()
-        ),
+        *(swap(rf"(?<![\d.,$(/-])\b{number} (?=[a-z]{{3,}}s\b)", f"{word} ") for number, word in _SPELLED.items()),
         *(swap(rf"\b{word} (?=[a-z]{{3,}}s\b)", f"{number} ") for number, word in _SPELLED.items()),
         *(swap(rf"\b{word} \({number}\)", f"{number}") for number, word in _SPELLED.items()),
     ),
@@ -372,9 +365,7 @@ def _rebuilt(
             if n in places:
                 body += f"\n\n{inserted[places.index(n)]}\n\n"
             end = span.end
-        parts.append(
-            Part(section.heading, body + a.text[end : section.span.end], section.level or 1, section.kind)
-        )
+        parts.append(Part(section.heading, body + a.text[end : section.span.end], section.level or 1, section.kind))
     return assemble("b", a.title, [part for part in parts if part.heading.strip() or part.text.strip()])
 
 
@@ -424,9 +415,7 @@ def examine(case: Case, tally: Tally) -> None:
 
 
 def _planted(place: Mapping[Span, int], span: Span, edits: Mapping[int, Planting]) -> list[int]:
-    return [
-        n for known, n in place.items() if n in edits and known.start < span.end and span.start < known.end
-    ]
+    return [n for known, n in place.items() if n in edits and known.start < span.end and span.start < known.end]
 
 
 def _same(text: str, other: str) -> bool:
@@ -439,9 +428,7 @@ def _count(kind: str, flags: Sequence[Flag], tally: Tally, case: Case, what: Pla
         tally.found[kind] += 1
         return
     shown = _difference(what) if isinstance(what, Planting) else what.b_text[:120]
-    tally.misses.append(
-        f"MISSED {case.sort} {kind}: {shown} flags {[(f.kind.value, f.a, f.b) for f in flags]}"
-    )
+    tally.misses.append(f"MISSED {case.sort} {kind}: {shown} flags {[(f.kind.value, f.a, f.b) for f in flags]}")
 
 
 def _difference(planted: Planting) -> str:
@@ -452,9 +439,7 @@ def _difference(planted: Planting) -> str:
 
 def report(tallies: Mapping[str, Tally]) -> Table:
     """A row for each kind, and for all flags."""
-    table = Table(
-        "kind", *(f"{name}\nplanted" if not n else f"{name}\nrecall" for name in tallies for n in (0, 1))
-    )
+    table = Table("kind", *(f"{name}\nplanted" if not n else f"{name}\nrecall" for name in tallies for n in (0, 1)))
     kinds = sorted({kind for tally in tallies.values() for kind in tally.planted})
     for kind in kinds:
         table.add_row(
@@ -479,15 +464,11 @@ def _cells(count: int, hits: int) -> tuple[str, str]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("pdfs", type=Path)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--misses", action="store_true", help="list what was missed and what was flagged wrongly"
-    )
+    parser.add_argument("--misses", action="store_true", help="list what was missed and what was flagged wrongly")
     parser.add_argument("--half", choices=("tuned", "held"), help="one half alone")
     options = parser.parse_args()
     known = list(sources(options.data, options.pdfs, options.seed))
@@ -496,9 +477,7 @@ def main() -> None:
         half = "held" if number % 2 else "tuned"
         if half not in tallies:
             continue
-        foreign = [
-            text for other, item in known[:CONTRACTS] if item is not document for text in _clauses(item)
-        ]
+        foreign = [text for other, item in known[:CONTRACTS] if item is not document for text in _clauses(item)]
         examine(make_case(sort, document, foreign, options.seed * 1000 + number), tallies[half])
     console = Console(width=110)
     if options.misses:

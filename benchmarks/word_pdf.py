@@ -107,9 +107,7 @@ def blocks(sections: Sequence[dict[str, str]], title: str, form: Form) -> Iterat
         for text in filter(None, map(str.strip, _NEW_PARAGRAPH.split(section["text"]))):
             yield _paragraph(text, opening, form)
             opening = ""
-    yield Block(
-        "text", "Each party keeps the following records and shows them to the other party on request:"
-    )
+    yield Block("text", "Each party keeps the following records and shows them to the other party on request:")
     yield from (Block("bullet", text) for text in BULLETS)
     yield Block("table", "")
 
@@ -135,14 +133,9 @@ def _number(identifier: int) -> str:
 def _word_block(block: Block, form: Form) -> str:
     if block.kind == "table":
         rows = "".join(
-            "<w:tr>" + "".join(f"<w:tc><w:p>{_run(cell)}</w:p></w:tc>" for cell in row) + "</w:tr>"
-            for row in FEES
+            "<w:tr>" + "".join(f"<w:tc><w:p>{_run(cell)}</w:p></w:tc>" for cell in row) + "</w:tr>" for row in FEES
         )
-        width = (
-            '<w:tblPr><w:tblW w:w="0" w:type="auto"/></w:tblPr><w:tblGrid>'
-            + "<w:gridCol/>" * 3
-            + "</w:tblGrid>"
-        )
+        width = '<w:tblPr><w:tblW w:w="0" w:type="auto"/></w:tblPr><w:tblGrid>' + "<w:gridCol/>" * 3 + "</w:tblGrid>"
         return f"<w:tbl>{width}{rows}</w:tbl><w:p/>"
     properties = {
         "title": '<w:pStyle w:val="Title"/>',
@@ -155,9 +148,7 @@ def _word_block(block: Block, form: Form) -> str:
         }.get(form.headings, ""),
     }.get(block.kind, "")
     plain_heading = block.kind == "heading" and form.headings in ("bold", "capitals")
-    runs = _run(block.text[: len(block.bold)], bold=True) + _run(
-        block.text[len(block.bold) :], bold=plain_heading
-    )
+    runs = _run(block.text[: len(block.bold)], bold=True) + _run(block.text[len(block.bold) :], bold=plain_heading)
     return f"<w:p><w:pPr>{properties}</w:pPr>{runs}</w:p>"
 
 
@@ -208,9 +199,7 @@ def write_word(path: Path, content: Sequence[Block], form: Form) -> None:
     if form.header:
         parts["header"] = _page_part("hdr", form.header)
     references = "".join(
-        f'<w:{kind}Reference w:type="default" r:id="{kind}"/>'
-        for kind in ("header", "footer")
-        if kind in parts
+        f'<w:{kind}Reference w:type="default" r:id="{kind}"/>' for kind in ("header", "footer") if kind in parts
     )
     page = '<w:pgSz w:w="12240" w:h="15840"/><w:pgMar w:top="1440" w:right="1300" w:bottom="1440" w:left="1300"/>'
     columns = f'<w:cols w:num="{form.columns}" w:space="500"/>'
@@ -225,9 +214,7 @@ def write_word(path: Path, content: Sequence[Block], form: Form) -> None:
         f'wordprocessingml.{kind}+xml"/>'
         for part, kind in types.items()
     )
-    relations = "".join(
-        f'<Relationship Id="{kind}" Type="{_OFFICE}/{kind}" Target="{kind}.xml"/>' for kind in parts
-    )
+    relations = "".join(f'<Relationship Id="{kind}" Type="{_OFFICE}/{kind}" Target="{kind}.xml"/>' for kind in parts)
     package = "http://schemas.openxmlformats.org/package/2006"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(
@@ -274,9 +261,7 @@ def page(content: Sequence[Block], form: Form) -> str:
     p.item::before {{ counter-increment: item; content: '(' counter(item, lower-alpha) ') ' }}
     p.bullet {{ padding-left: 24pt }} p.bullet::before {{ content: '• ' }}
     td {{ padding: 2pt 8pt; border: 0.5pt solid }}"""
-    return (
-        f"<!doctype html><html lang=en><meta charset=utf-8><style>{style}</style><body>{body}</body></html>"
-    )
+    return f"<!doctype html><html lang=en><meta charset=utf-8><style>{style}</style><body>{body}</body></html>"
 
 
 def forms(count: int) -> list[Form]:
@@ -362,18 +347,14 @@ def show(found: Alignment, console: Console) -> None:
     """Print the passages that are not the same."""
     for pair in found.pairs:
         if pair.state is not State.SAME:
-            changed = [
-                (pair.a_text[e.a.start : e.a.end], pair.b_text[e.b.start : e.b.end]) for e in pair.edits
-            ]
+            changed = [(pair.a_text[e.a.start : e.a.end], pair.b_text[e.b.start : e.b.end]) for e in pair.edits]
             texts = f"{pair.a_text[:110]!r} | {pair.b_text[:110]!r}"
             console.print(f"    {pair.state.value}: {texts} {changed[:4]}", markup=False, highlight=False)
 
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("output", type=Path)
     parser.add_argument("--half", choices=("tuned", "held"))
@@ -401,9 +382,7 @@ def main() -> None:
             console.print(name, form.headings, form.columns)
             show(found, console)
     for half, counted in totals.items():
-        table.add_row(
-            f"{half}, {counted['pairs']} pairs", "", "", *(str(n) for n in list(counted.values())[1:])
-        )
+        table.add_row(f"{half}, {counted['pairs']} pairs", "", "", *(str(n) for n in list(counted.values())[1:]))
     console.print(table)
 
 

@@ -97,9 +97,7 @@ __all__ = [
     "verify",
 ]
 
-_EARLIER = frozenset(
-    "compare_encodings extents find_files ignoring is_index open_encoder rank_files select".split()
-)
+_EARLIER = frozenset("compare_encodings extents find_files ignoring is_index open_encoder rank_files select".split())
 """Functions that stood here in earlier versions, beside all types and errors; now `types` has them."""
 
 

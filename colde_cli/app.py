@@ -197,9 +197,7 @@ def _value(value: Any, kind: Any, parameter: Any) -> Any:  # noqa: ANN401 - of a
         return kind(value)
     if kind in (int, float):
         number = kind(value)
-        if (parameter.min is None or number >= parameter.min) and (
-            parameter.max is None or number <= parameter.max
-        ):
+        if (parameter.min is None or number >= parameter.min) and (parameter.max is None or number <= parameter.max):
             return number
     raise TypeError
 

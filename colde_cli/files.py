@@ -167,9 +167,7 @@ def load_arrays(path: Path, *names: str, largest: int = _LARGEST) -> tuple[NDArr
     except Exception as error:  # of the archive, of inflation, of the parser of array headers
         raise ModelError(f"{path} is damaged; fetch or train the model again.") from error
     if size > largest:
-        raise ModelError(
-            f"{path} would take {size / 1e6:,.0f} MB of memory; it is not a file of this version."
-        )
+        raise ModelError(f"{path} would take {size / 1e6:,.0f} MB of memory; it is not a file of this version.")
     if not all((np.abs(array) <= _LARGEST_VALUE).all() for array in arrays if array.dtype.kind == "f"):
         raise ModelError(f"{path} holds values that are not numbers; fetch or train the model again.")
     return arrays

@@ -536,9 +536,7 @@ def _tell(on_read: OnRead | None, *documents: Document) -> None:
             on_read(document)
 
 
-def _field(
-    name_or_folder: str | Path | None, encoder: colde_cli.types.DocumentEncoder
-) -> colde_cli.types.Field | None:
+def _field(name_or_folder: str | Path | None, encoder: colde_cli.types.DocumentEncoder) -> colde_cli.types.Field | None:
     if name_or_folder is None:
         return None
     from colde_cli.encoder.loading import open_field

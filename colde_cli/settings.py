@@ -163,9 +163,7 @@ def resolve_model(name_or_folder: str | Path) -> Path:
     folder = Path(name_or_folder).expanduser()
     if folder.is_dir():
         return folder
-    listed = (
-        f"known are: {', '.join(sorted(names))}" if names else f"set {MODELS} to the folder of your models"
-    )
+    listed = f"known are: {', '.join(sorted(names))}" if names else f"set {MODELS} to the folder of your models"
     raise ModelError(f"There is no model {str(name_or_folder)!r}, neither by name nor as a folder; {listed}.")
 
 
@@ -197,6 +195,4 @@ def resolve_profile(name_or_folder: str | Path) -> Path:
             return folder
     names = sorted(path.parent.name for path in profiles_dir().glob("*/profile.json"))
     known = f"known are: {', '.join(names)}." if names else "make one with: colde adapt DOCUMENTS -o NAME"
-    raise ModelError(
-        f"There is no field profile {str(name_or_folder)!r}, neither by name nor as a folder; {known}"
-    )
+    raise ModelError(f"There is no field profile {str(name_or_folder)!r}, neither by name nor as a folder; {known}")

@@ -52,8 +52,7 @@ def command_tree(tree: Commands) -> dict[str, frozenset[str]]:
     """The options of every command, as they are typed ("--format", "-o"), hidden ones too."""
     return {
         name: frozenset(
-            {"--help", "-h"}
-            | {word for item in command.params for word in (*item.opts, *item.secondary_opts)}
+            {"--help", "-h"} | {word for item in command.params for word in (*item.opts, *item.secondary_opts)}
         )
         for name, command in tree.items()
     }

@@ -35,13 +35,9 @@ def diff_text(width: int) -> str:
 
 def svg(text: str, width: int) -> str:
     """A terminal window with the text."""
-    console = Console(
-        file=StringIO(), record=True, width=width, force_terminal=True, color_system="truecolor"
-    )
+    console = Console(file=StringIO(), record=True, width=width, force_terminal=True, color_system="truecolor")
     console.print(Text.from_ansi(text))
-    return console.export_svg(
-        title="colde diff examples/field-study-v1.pdf examples/field-study-v2.pdf", theme=MONOKAI
-    )
+    return console.export_svg(title="colde diff examples/field-study-v1.pdf examples/field-study-v2.pdf", theme=MONOKAI)
 
 
 def screenshot(drawing: str, target: Path) -> None:

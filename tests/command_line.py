@@ -55,9 +55,7 @@ def run_json(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> dict
 @cache
 def schema_of(name: str) -> dict[str, Any]:
     """A schema of the views by its name, `colde.diff.2`."""
-    schema: dict[str, Any] = json.loads(
-        (files("colde_cli.views") / f"schemas/{name}.json").read_text("utf-8")
-    )
+    schema: dict[str, Any] = json.loads((files("colde_cli.views") / f"schemas/{name}.json").read_text("utf-8"))
     return schema
 
 

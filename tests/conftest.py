@@ -45,9 +45,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Reports travel between processes as UTF-8, which names of files on disk need not be."""
     report = yield
-    report.sections = [
-        (title, text.encode(errors="backslashreplace").decode()) for title, text in report.sections
-    ]
+    report.sections = [(title, text.encode(errors="backslashreplace").decode()) for title, text in report.sections]
     return report
 
 

@@ -58,11 +58,7 @@ def empty_repository(tmp_path: Path) -> Repository:
         "COLDE_CACHE_DIR": str(tmp_path / "cache"),
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
-        **{
-            f"GIT_{who}_{what}": "x@example.org"
-            for who in ("AUTHOR", "COMMITTER")
-            for what in ("NAME", "EMAIL")
-        },
+        **{f"GIT_{who}_{what}": "x@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
     }
     made = Repository(folder, env)
     made("git", "init", "--quiet", "--initial-branch=main")

@@ -206,9 +206,7 @@ def write_hostile_files(folder: Path, largest: int = 10**9) -> list[Path]:
             if repeated and int(repeated[1]) > largest:
                 continue
             paths.append(folder / f"{name}.{suffix}")
-            paths[-1].write_bytes(
-                content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
-            )
+            paths[-1].write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
     return paths
 
 

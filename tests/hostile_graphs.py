@@ -192,9 +192,7 @@ def _head(vectors: np.ndarray, attention: np.ndarray, directions: np.ndarray) ->
     nodes = [helper.make_node("Identity", [f"{name}_"], [name]) for name in names]
     values = {f"{name}_": value for name, value in zip(names, (vectors, attention, directions), strict=True)}
     outputs = {name: ["X", "Y", "Z"][: values[f"{name}_"].ndim] for name in names}
-    return bytes(
-        graph_of(nodes, {"chunk_vectors": ["S", "C", HIDDEN]}, outputs, **values).SerializeToString()
-    )
+    return bytes(graph_of(nodes, {"chunk_vectors": ["S", "C", HIDDEN]}, outputs, **values).SerializeToString())
 
 
 def _external(place: str, offset: int, length: int) -> Alteration:
@@ -233,12 +231,8 @@ def tower_cases() -> Iterator[Case]:
         **{"dim": 8, "network": {}, "vocab_size": 30_522, "threshold": 0.5},
     }
 
-    def tower(
-        graph: list[onnx.NodeProto], config: dict[str, Any] | None = None, **values: np.ndarray
-    ) -> Alteration:
-        content = graph_of(
-            graph, {"rows": [1, "R", "L"]}, {"vectors": ["A", "B"]}, **values
-        ).SerializeToString()
+    def tower(graph: list[onnx.NodeProto], config: dict[str, Any] | None = None, **values: np.ndarray) -> Alteration:
+        content = graph_of(graph, {"rows": [1, "R", "L"]}, {"vectors": ["A", "B"]}, **values).SerializeToString()
 
         def alter(folder: Path) -> None:
             for name in (ENCODER, HEAD, WEIGHTS, LEXICON, DOMAINS, FIELDS):

@@ -364,9 +364,7 @@ KINDS: dict[str, Callable[[], Iterator[Case]]] = {
 }
 
 
-def write_hostile_models(
-    model: Path, folder: Path, wanted: Callable[[str], bool] = lambda name: True
-) -> list[Path]:
+def write_hostile_models(model: Path, folder: Path, wanted: Callable[[str], bool] = lambda name: True) -> list[Path]:
     """Write the folders whose names, KIND_NAME, are wanted; all as copies of a model that share unaltered files."""
     folders = []
     copied = folder / ".model"  # and never the model's own files: a link shares permissions too

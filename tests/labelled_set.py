@@ -21,9 +21,7 @@ def write_labelled_set(folder: Path) -> Path:
         for subject, words in SUBJECTS.items():
             for name in names[subject]:
                 # A sentence ends where the next one begins with a capital.
-                text = re.sub(
-                    r"(^|\. )[a-z]", lambda found: found[0].upper(), sentences(generator, words, 12)
-                )
+                text = re.sub(r"(^|\. )[a-z]", lambda found: found[0].upper(), sentences(generator, words, 12))
                 related = [other for other in names[subject] if other != name]
                 rows.append({"id": name, "split": split, "related": related, "text": text})
         if split == "train":

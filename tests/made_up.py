@@ -13,9 +13,7 @@ from colde_cli.scoring.profile import DomainFields, FieldProfile, ModelStatistic
 from colde_cli.scoring.profile_learning import learn_profile
 
 SIZE = 6
-LAWS = Domain(
-    "laws", 0.6, Calibration(), colde=0.3, mean=0.1, chunks=0.2, words=0.1, mentions=0.1, opening=0.2
-)
+LAWS = Domain("laws", 0.6, Calibration(), colde=0.3, mean=0.1, chunks=0.2, words=0.1, mentions=0.1, opening=0.2)
 WEIGHTS = ScoreWeights(0.1, 0.1, 0.2, 0.3, 0.2, 0.1, domains=(LAWS,))
 CONFIG = ModelConfig({}, "", score_weights=WEIGHTS, threshold=0.4, calibration=Calibration())
 CENTRE = np.linspace(-1, 1, SIZE, dtype=np.float32)

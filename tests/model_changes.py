@@ -29,9 +29,7 @@ def put(folder: Path, name: str, content: bytes | str) -> None:
 
 def linked_model(model_folder: Path, target: Path) -> Path:
     """A copy of a model, its files as links."""
-    shutil.copytree(
-        model_folder.resolve(), target, copy_function=lambda source, to: Path(to).symlink_to(source)
-    )
+    shutil.copytree(model_folder.resolve(), target, copy_function=lambda source, to: Path(to).symlink_to(source))
     return target
 
 

@@ -60,8 +60,7 @@ def p(text: str, style: str = "Standard") -> str:
 def table(*rows: tuple[str, ...]) -> str:
     """A table of cells that hold XML."""
     cells = "".join(
-        f"<table:table-row>{''.join(f'<table:table-cell>{cell}</table:table-cell>' for cell in row)}"
-        "</table:table-row>"
+        f"<table:table-row>{''.join(f'<table:table-cell>{cell}</table:table-cell>' for cell in row)}</table:table-row>"
         for row in rows
     )
     return f"<table:table><table:table-column/>{cells}</table:table>"
@@ -104,9 +103,7 @@ def write_odt(path: Path, body: str, *, title: str = "", parts: dict[str, bytes]
             "document-content", f"{AUTOMATIC}<office:body><office:text>{body}</office:text></office:body>"
         ).encode(),
         "styles.xml": root("document-styles", _STYLES).encode(),
-        "meta.xml": root(
-            "document-meta", f"<office:meta><dc:title>{title}</dc:title></office:meta>"
-        ).encode(),
+        "meta.xml": root("document-meta", f"<office:meta><dc:title>{title}</dc:title></office:meta>").encode(),
     } | (parts or {})
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo("mimetype"), MIMETYPE)

@@ -84,15 +84,11 @@ class Form:
 
     def checkbox(self, *, on: bool, box: Box) -> Form:
         """A checkbox with a mark in either state."""
-        looks = {
-            f"/{name}": self._stored(self._drawn(text, box)) for name, text in (("Yes", "4"), ("Off", "o"))
-        }
+        looks = {f"/{name}": self._stored(self._drawn(text, box)) for name, text in (("Yes", "4"), ("Off", "o"))}
         state = "/Yes" if on else "/Off"
         return self._add("/Widget", box, None, FT="/Btn", V=state, AS=state, AP={"/N": looks})
 
-    def text_box(
-        self, text: str, shown: str | None = "", box: Box = (72, 600, 272, 620), **more: Any
-    ) -> Form:
+    def text_box(self, text: str, shown: str | None = "", box: Box = (72, 600, 272, 620), **more: Any) -> Form:
         """A FreeText annotation."""
         looks = None if shown is None else shown or text
         return self._add("/FreeText", box, looks, Contents=TextStringObject(text), **more)
@@ -255,9 +251,7 @@ def packed(path: Path) -> Path:
     rows = [(0, 0, 0), *(entries[number] for number in range(1, last + 2))]
     table = b"".join(bytes([kind]) + at.to_bytes(4, "big") + bytes([index]) for kind, at, index in rows)
     start = len(out)
-    root, info = (
-        getattr(item, "indirect_reference", None) for item in (writer._root_object, writer._info_obj)
-    )
+    root, info = (getattr(item, "indirect_reference", None) for item in (writer._root_object, writer._info_obj))
     assert root
     assert info
     named = root.idnum, info.idnum

@@ -63,9 +63,7 @@ PATIENT = ("--timeout", "15m")
 
 
 @contextmanager
-def running(
-    place: Path | str, *options: str, **environment: str
-) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def running(place: Path | str, *options: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A process of `colde serve`: its address, and the process."""
     for module in ("fastapi", "uvicorn", "python_multipart"):
         pytest.importorskip(module, reason=f"{module} is not installed")

@@ -31,14 +31,11 @@ def text_on(subject: str, seed: int, paragraphs: int = 2) -> str:
 
     def sentence() -> str:
         words = [
-            generator.choice(generator.choice([SUBJECTS[subject], COMMON]))
-            for _ in range(generator.randint(3, 8))
+            generator.choice(generator.choice([SUBJECTS[subject], COMMON])) for _ in range(generator.randint(3, 8))
         ]
         return " ".join(words).capitalize() + "."
 
-    return "\n\n".join(
-        " ".join(sentence() for _ in range(generator.randint(1, 4))) for _ in range(paragraphs)
-    )
+    return "\n\n".join(" ".join(sentence() for _ in range(generator.randint(1, 4))) for _ in range(paragraphs))
 
 
 def padded(rows: Rows, more_rows: int, more_tokens: int) -> Rows:

@@ -255,9 +255,7 @@ def test_one_pattern_of_verify_is_no_pattern_of_each_letter(versions: tuple[Path
     assert verify(*versions, ["delivery", "price"]).verified
 
 
-def test_one_section_of_read_and_compare_is_no_list_of_letters(
-    model: Model, versions: tuple[Path, Path]
-) -> None:
+def test_one_section_of_read_and_compare_is_no_list_of_letters(model: Model, versions: tuple[Path, Path]) -> None:
     for name in ("skip_sections", "only_sections"):
         for one in ("references", "delivery"):
             alone: dict[str, Any] = {name: one}
@@ -311,9 +309,7 @@ def test_one_place_is_a_corpus(model: Model, texts: list[Path], tmp_path: Path) 
     assert [hit.path for hit in rank_files(model.encode(one), two, model.encoder).results] == [str(two)]
 
 
-def test_one_place_of_an_index_is_followed_and_forgotten(
-    model: Model, texts: list[Path], tmp_path: Path
-) -> None:
+def test_one_place_of_an_index_is_followed_and_forgotten(model: Model, texts: list[Path], tmp_path: Path) -> None:
     folder = tmp_path / "papers.colde"
     model.index(folder, texts)
     model.index(folder, forget=str(texts[2]))

@@ -62,9 +62,7 @@ def test_every_option_has_a_variable_of_its_name() -> None:
         ("text", "--for-git"): None,
         ("train", "--precision"): "COLDE_TRAIN_PRECISION",
     }
-    assert {option.envvar for _, option in options if "--no-combine" in option.secondary_opts} == {
-        "COLDE_COMBINE"
-    }
+    assert {option.envvar for _, option in options if "--no-combine" in option.secondary_opts} == {"COLDE_COMBINE"}
 
 
 def test_the_version_is_that_of_the_package(capsys: Capture) -> None:
@@ -79,9 +77,7 @@ def test_wrong_usage_is_status_2(capsys: Capture, arguments: tuple[str, ...]) ->
     assert run(capsys, *arguments).status == 2
 
 
-@pytest.mark.parametrize(
-    "command", ["diff", "rank", "text", "train", "evaluate", "calibrate", "export", "models"]
-)
+@pytest.mark.parametrize("command", ["diff", "rank", "text", "train", "evaluate", "calibrate", "export", "models"])
 def test_help_names_values_and_not_the_types_of_python(capsys: Capture, command: str) -> None:
     shown = run(capsys, command, "--help").out
     assert "--help" in shown
@@ -164,9 +160,7 @@ def test_a_model_that_lacks_a_file_is_named_with_it(capsys: Capture, model_copy:
 def test_a_damaged_model_is_trouble(capsys: Capture, model_copy: Path, damaged: str) -> None:
     (model_copy / damaged).unlink()
     (model_copy / damaged).write_text("{ this is nothing")
-    check_trouble(
-        run(capsys, "diff", V1, V2, "--model", model_copy, "--device", "cpu", "--precision", "int8")
-    )
+    check_trouble(run(capsys, "diff", V1, V2, "--model", model_copy, "--device", "cpu", "--precision", "int8"))
 
 
 def test_an_unknown_model_and_device_are_trouble(capsys: Capture) -> None:
@@ -402,9 +396,7 @@ def test_a_fault_of_ours_is_trouble_and_not_a_difference(
 def test_output_that_cannot_be_written_is_one_sentence(arguments: tuple[str, ...]) -> None:
     command = shlex.join([sys.executable, "-m", "colde_cli", *arguments])
     for end, reason in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")):
-        done = subprocess.run(
-            ["bash", "-c", f"{command} {end}"], cwd=ROOT, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(["bash", "-c", f"{command} {end}"], cwd=ROOT, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (2, f"Error: Standard output cannot be used: {reason}.\n")
 
 

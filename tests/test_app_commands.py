@@ -81,9 +81,7 @@ def test_values_have_the_declared_types() -> None:
         **{"names": None, "number": 3, "share": None, "colour": Colour.RED, "file": None, "twice": None},
         "switch": False,
     }
-    given = values(
-        "a", "b", "--number", "9", "--colour", "blue", "--file", "x.pdf", "--twice", "4", "--switch"
-    )
+    given = values("a", "b", "--number", "9", "--colour", "blue", "--file", "x.pdf", "--twice", "4", "--switch")
     assert given == {
         **{"names": ["a", "b"], "number": 9, "share": None, "colour": Colour.BLUE, "file": Path("x.pdf")},
         **{"twice": 8, "switch": True},

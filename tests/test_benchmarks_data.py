@@ -20,8 +20,6 @@ def test_every_table_is_rectangular_with_a_header(repository: Path) -> None:
 
 
 def test_the_pages_link_every_table_and_no_other(repository: Path) -> None:
-    pages = [
-        path.read_text(encoding="utf-8") for path in (repository / "benchmarks" / "results").glob("*.md")
-    ]
+    pages = [path.read_text(encoding="utf-8") for path in (repository / "benchmarks" / "results").glob("*.md")]
     linked = {name for page in pages for name in re.findall(r"\(data/([^)]+)\)", page)}
     assert linked == {path.name for path in (repository / "benchmarks" / "results" / "data").glob("*.csv")}

@@ -94,9 +94,7 @@ def test_fragments(reporting: ModuleType, tmp_path: Path) -> None:
 
 
 def test_a_table_is_also_a_csv_file(reporting: ModuleType, tmp_path: Path) -> None:
-    reporting.write_table(
-        tmp_path / "t.md", "A table", ("system", "p, pairs"), [("−LSTM", "0.1")], "\n- A note.\n"
-    )
+    reporting.write_table(tmp_path / "t.md", "A table", ("system", "p, pairs"), [("−LSTM", "0.1")], "\n- A note.\n")
     assert (tmp_path / "t.csv").read_text(encoding="utf-8") == 'system,"p, pairs"\n−LSTM,0.1\n'
     assert "- A note." in (tmp_path / "t.md").read_text(encoding="utf-8")
 
@@ -115,8 +113,7 @@ def test_recipes_change_one_thing_at_a_time(script: Any) -> None:
             assert {name for name in values if values[name] != paper[name]} <= options
     # The standard setting is among them, and is trained once for all; Figure 7 truncates every section.
     assert all(
-        recipes.PAPER in changed.values()
-        for changed in (recipes.TABLE_2, recipes.figure_6(), recipes.sections())
+        recipes.PAPER in changed.values() for changed in (recipes.TABLE_2, recipes.figure_6(), recipes.sections())
     )
     for size, windows in ((512, (2, 4, 8, 16)), (256, (4, 8, 16, 32))):
         assert [(recipe.window, recipe.window_start) for recipe in recipes.figure_7(size).values()] == [
@@ -276,19 +273,14 @@ def test_from_documents_to_scores(script: Any, tmp_path: Path, monkeypatch: pyte
     assert run.updates == 6
     losses = [point["loss"] for point in run.curve]
     curve = head_runs.mean_curve([run], "loss")
-    assert (
-        script("reporting").settling(curve[1:], first=1)
-        == f"{losses[1]:.3f} → {losses[1]:.3f} → {losses[2]:.3f}"
-    )
+    assert script("reporting").settling(curve[1:], first=1) == f"{losses[1]:.3f} → {losses[1]:.3f} → {losses[2]:.3f}"
     assert run.steps in (3, 6)
     assert len(run.test) == len(paper_set.pairs("test"))
     again = head_runs.run_one(paper_set, recipe)
     assert again.test == run.test
     # What is kept on disk scores as it did in training.
     _, model = head_runs.load_head(run)
-    source = script("colde_cli.learning.gradient_cache").FrozenChunks(
-        paper_set.vectors, script("torch").device("cpu")
-    )
+    source = script("colde_cli.learning.gradient_cache").FrozenChunks(paper_set.vectors, script("torch").device("cpu"))
     for split in ("validation", "test"):
         scores = head_runs.pair_scores(model, source, paper_set, split)
         assert scores == pytest.approx(head_runs.of_split([run], split)[0], abs=1e-5)
@@ -338,9 +330,7 @@ def test_chunks_are_spread_over_a_document(script: Any) -> None:
     assert paper_data.spread_chunks(store, 1, 4).tolist() == [8]
     thin = paper_data.thinned(store, 2)
     assert [thin.chunks_of(number).tolist() for number in (0, 1)] == [[0, 1], [2]]
-    assert [thin.tokens(chunk).tolist() for chunk in (0, 1, 2)] == [
-        store.tokens(chunk).tolist() for chunk in (1, 5, 8)
-    ]
+    assert [thin.tokens(chunk).tolist() for chunk in (0, 1, 2)] == [store.tokens(chunk).tolist() for chunk in (1, 5, 8)]
 
 
 def test_pairs_of_a_domain_are_chosen_by_label_and_kind(script: Any) -> None:

@@ -35,8 +35,7 @@ def planted(repository: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def document(seed: int, sections: int = 3, sentences: int = 30) -> Document:
     generator = random.Random(seed)
     parts = [
-        Part(f"{place} Part", " ".join(sentence(generator) for _ in range(sentences)))
-        for place in range(sections)
+        Part(f"{place} Part", " ".join(sentence(generator) for _ in range(sentences))) for place in range(sections)
     ]
     return assemble("", f"Document {seed}", parts)
 
@@ -93,9 +92,7 @@ def test_nothing_to_plant(planting: ModuleType) -> None:
 
 
 def test_rewording_by_rule(planting: ModuleType) -> None:
-    text = (
-        "If the pump fails, we usually obtain a very large amount of cold and soft sand. It lasts for 3 days."
-    )
+    text = "If the pump fails, we usually obtain a very large amount of cold and soft sand. It lasts for 3 days."
     assert planting.reword(text) == (
         "We get a big amount of soft as well as cold sand if the pump fails. It lasts for three days."
     )
@@ -124,9 +121,7 @@ def test_intervals(planted: ModuleType) -> None:
     assert planted.share([None]) == "–"
 
 
-def test_the_pipeline_finds_a_copied_passage(
-    planting: ModuleType, planted: ModuleType, model_folder: Path
-) -> None:
+def test_the_pipeline_finds_a_copied_passage(planting: ModuleType, planted: ModuleType, model_folder: Path) -> None:
     encoder = Encoder.load(model_folder, device="cpu")
     a, b = document(1, sections=2, sentences=40), document(2, sections=2, sentences=40)
     case = planting.plant_passage(a, b, "copied", "replacing", 3)

@@ -82,9 +82,7 @@ def test_a_profile_may_lie_anywhere(capsys: Capture, corpus: Path, tmp_path: Pat
     assert again["document"]["field"]["name"] == "mine"
 
 
-def test_a_profile_is_replaced_and_other_folders_are_not(
-    capsys: Capture, corpus: Path, tmp_path: Path
-) -> None:
+def test_a_profile_is_replaced_and_other_folders_are_not(capsys: Capture, corpus: Path, tmp_path: Path) -> None:
     folder = tmp_path / "profile"
     for size in (SIZE, 8):
         run(capsys, "adapt", *sorted(corpus.iterdir())[:size], "-o", folder)
@@ -219,9 +217,7 @@ def test_any_query_of_a_corpus_gives_the_same_field(capsys: Capture, corpus: Pat
     assert there["percentile"] == pytest.approx(back["percentile"], abs=0.01)
 
 
-def test_a_second_search_uses_the_kept_profile(
-    capsys: Capture, corpus: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_search_uses_the_kept_profile(capsys: Capture, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run_json(capsys, "rank", corpus / "ship-0.txt", corpus)
 
     def refuse(*arguments: object) -> None:

@@ -42,9 +42,7 @@ def model(model_folder: Path, tmp_path: Path) -> Path:
     return copy
 
 
-def test_threshold_and_calibration_are_stored_with_the_model(
-    capsys: Capture, data: list[str], model: Path
-) -> None:
+def test_threshold_and_calibration_are_stored_with_the_model(capsys: Capture, data: list[str], model: Path) -> None:
     before = open_folder(model).config
     result = run(capsys, "calibrate", model, *data)
     assert (result.status, result.err) == (0, "")
@@ -67,9 +65,7 @@ def test_threshold_and_calibration_are_stored_with_the_model(
     assert run(capsys, "models", model, "--verify").status == 0
 
 
-def test_a_copy_leaves_the_model_as_it_is(
-    capsys: Capture, data: list[str], model: Path, tmp_path: Path
-) -> None:
+def test_a_copy_leaves_the_model_as_it_is(capsys: Capture, data: list[str], model: Path, tmp_path: Path) -> None:
     text = (model / "config.json").read_text(encoding="utf-8")
     target = tmp_path / "copy\x1b[31m"
     result = run(capsys, "calibrate", model, *data, "--split", "train", "-o", target)
@@ -139,9 +135,7 @@ def test_figures_after_come_from_pairs_that_took_no_part() -> None:
 # Field profiles
 
 
-def test_the_documents_of_the_pairs_make_a_calibrated_field(
-    capsys: Capture, data: list[str], profiles: Path
-) -> None:
+def test_the_documents_of_the_pairs_make_a_calibrated_field(capsys: Capture, data: list[str], profiles: Path) -> None:
     result = run(capsys, "calibrate", "colde-minilm-l6", *data, "--field", "docs", "-o", "gardens")
     assert (result.status, result.err) == (0, "")
     assert result.out.startswith(f"{profiles / 'gardens'}: fitted on 66 pairs, 12 of them related")
@@ -162,9 +156,7 @@ def test_the_documents_of_the_pairs_make_a_calibrated_field(
     value = run_json(capsys, "rank", V1, EXAMPLES, "--glob", "*.pdf", "--field", "gardens")
     validate(value, "colde.rank.1")
     assert value["results"][0]["probability"] == document["probability"]
-    evaluated = run_json(
-        capsys, "evaluate", "colde-minilm-l6", *data, "--field", "gardens", "--bootstrap", "0"
-    )
+    evaluated = run_json(capsys, "evaluate", "colde-minilm-l6", *data, "--field", "gardens", "--bootstrap", "0")
     (found,) = evaluated["fields"][0]["results"]
     assert found["calibration_from"] == "model"
     assert "fitted to 66 labelled pairs" in " ".join(found["notes"])

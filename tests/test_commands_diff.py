@@ -216,9 +216,7 @@ def test_a_second_run_gives_the_same_and_so_does_one_without_cache(
     assert run(capsys, "diff", V1, V2, "--format", "json", "--no-cache").out == first
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"), [("3-17", (3, 17)), ("5", (5, 5)), (" 2 – 4 ", (2, 4)), (None, None)]
-)
+@pytest.mark.parametrize(("text", "expected"), [("3-17", (3, 17)), ("5", (5, 5)), (" 2 – 4 ", (2, 4)), (None, None)])
 def test_pages_are_parsed(text: str | None, expected: tuple[int, int] | None) -> None:
     assert parse_pages(text) == expected
 
@@ -309,9 +307,7 @@ def test_a_narrow_encoding_escapes_what_it_cannot_express(tmp_path: Path) -> Non
 def test_the_output_is_that_of_the_documents_not_of_the_process(tmp_path: Path) -> None:
     """Kinds of flags that are equally frequent came in the order of a set, which each process chooses anew."""
     a, b = tmp_path / "a.md", tmp_path / "b.md"
-    a.write_text(
-        "# Payment\n\nThe council shall not pay 58 dollars to anybody within the year.\n\nNo more is due.\n"
-    )
+    a.write_text("# Payment\n\nThe council shall not pay 58 dollars to anybody within the year.\n\nNo more is due.\n")
     b.write_text(
         "# Payment\n\nThe council shall pay 63 dollars to anybody within the year.\n\n# Notice\n\nBy letter.\n"
     )

@@ -110,9 +110,7 @@ def test_html_stands_alone(capsys: Capture, data: list[str], tmp_path: Path) -> 
     second = write_judged(tmp_path / "a<b>", seed=1)
     more = ["--docs", str(second[0]), "--pairs", str(second[1])]
     target = tmp_path / "report.html"
-    result = run(
-        capsys, "evaluate", MODEL, *data, *more, *QUICK, "--baseline", "bm25", "--retrieval", "-o", target
-    )
+    result = run(capsys, "evaluate", MODEL, *data, *more, *QUICK, "--baseline", "bm25", "--retrieval", "-o", target)
     assert (result.status, result.err) == (0, "")
     text = target.read_text(encoding="utf-8")
     assert "http" not in text
@@ -150,9 +148,7 @@ def test_of_data_without_splits_all_pairs_are_measured_and_it_is_said(
 ) -> None:
     pairs = tmp_path / "pairs.jsonl"
     lines = map(json.loads, Path(data[3]).read_text(encoding="utf-8").splitlines())
-    pairs.write_text(
-        "".join(json.dumps({key: line[key] for key in ("a", "b", "label")}) + "\n" for line in lines)
-    )
+    pairs.write_text("".join(json.dumps({key: line[key] for key in ("a", "b", "label")}) + "\n" for line in lines))
     arguments: list[str | Path] = ["evaluate", MODEL, *data[:3], pairs, *QUICK]
     said = " ".join(run(capsys, *arguments).out.split())
     assert "All pairs were measured; none names a split." in said
@@ -181,17 +177,13 @@ def test_parts_are_measured_alone_and_left_out(capsys: Capture, data: list[str])
 
 
 def test_robustness_is_measured_for_models(capsys: Capture, data: list[str]) -> None:
-    result = run(
-        capsys, "evaluate", MODEL, *data, *QUICK, "--robustness", "shuffle, length", "--format", "json"
-    )
+    result = run(capsys, "evaluate", MODEL, *data, *QUICK, "--robustness", "shuffle, length", "--format", "json")
     assert (result.status, result.err) == (0, "")
     (field,) = json.loads(result.out)["fields"]
     assert [item["name"] for item in field["robustness"][MODEL]["protocols"]] == ["shuffle", "length"]
 
 
-def test_models_of_other_systems_are_measured_and_calibrated(
-    capsys: Capture, data: list[str], tmp_path: Path
-) -> None:
+def test_models_of_other_systems_are_measured_and_calibrated(capsys: Capture, data: list[str], tmp_path: Path) -> None:
     pytest.importorskip("torch")
     from tiny_system import tiny_backbone, write_system
 

@@ -42,9 +42,7 @@ def test_int8_without_text_is_refused_and_the_old_graph_stays(copy: Path, capsys
     assert graph.read_bytes() == before
 
 
-def test_int8_with_text_of_documents_and_training_files(
-    copy: Path, capsys: Capture, repository: Path
-) -> None:
+def test_int8_with_text_of_documents_and_training_files(copy: Path, capsys: Capture, repository: Path) -> None:
     training = repository / "examples" / "training.jsonl"
     sources = ("--calibration", OTHER, "--calibration", training)
     assert run(capsys, "export", copy, "--precision", "int8", *sources).status == 0

@@ -108,9 +108,7 @@ def test_subjects_are_told_apart_and_named(capsys: Capture, subjects: Path) -> N
     value = json.loads(done.out)
     validate(value, "colde.clusters.1")
     assert list(value) == list(schema_of("colde.clusters.1")["properties"])
-    kinds = [
-        {Path(member["path"]).name[:3] for member in cluster["members"]} for cluster in value["clusters"]
-    ]
+    kinds = [{Path(member["path"]).name[:3] for member in cluster["members"]} for cluster in value["clusters"]]
     assert all(len(kind) == 1 for kind in kinds)
     assert {word for cluster in value["clusters"] for word in cluster["words"]} <= {
         *WELL.split("|"),

@@ -56,9 +56,7 @@ def test_every_file_has_its_state_the_worst_first(capsys: Capture, folders: tupl
     assert [file["a"] or file["b"] for file in value["files"]] == list(STATES)
     study = value["files"][3]
     assert study["top"]["flagged"][0] == {"kind": "amount", "a": "EUR 58", "b": "EUR 63"}
-    assert (
-        study["changes"] == sum(count for state, count in study["summary"].items() if state != "same") == 35
-    )
+    assert study["changes"] == sum(count for state, count in study["summary"].items() if state != "same") == 35
 
 
 def test_lines_hold_the_same_objects(capsys: Capture, folders: tuple[Path, Path]) -> None:
@@ -81,13 +79,9 @@ def test_status_is_that_of_diff(capsys: Capture, folders: tuple[Path, Path]) -> 
     assert run(capsys, "diff", *folders, "--glob", "agreement*").status == 0
 
 
-def test_the_table_and_the_summary_name_the_weightiest_change(
-    capsys: Capture, folders: tuple[Path, Path]
-) -> None:
+def test_the_table_and_the_summary_name_the_weightiest_change(capsys: Capture, folders: tuple[Path, Path]) -> None:
     table = run(capsys, "diff", *folders, "-q").out
-    assert table.startswith(
-        "6 documents: 1 same, 1 renamed, 1 edited, 1 only in B, 1 only in A, 1 not read.\n"
-    )
+    assert table.startswith("6 documents: 1 same, 1 renamed, 1 edited, 1 only in B, 1 only in A, 1 not read.\n")
     assert "agreement.pdf → sub/supply.pdf" in table
     assert "Amount EUR 58 → EUR 63" in table
     lines = run(capsys, "diff", *folders, "-q", "--format", "summary").out.splitlines()
@@ -108,9 +102,7 @@ def test_markdown_is_escaped_and_folds_the_changes(capsys: Capture, folders: tup
     assert "Nobody &#124; needs <del>this</del> <ins>that</ins> note" in said
 
 
-def test_one_page_holds_all_and_loads_nothing(
-    capsys: Capture, folders: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_one_page_holds_all_and_loads_nothing(capsys: Capture, folders: tuple[Path, Path], tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     (folders[1] / "gone.md").write_text("# Gone <b>\n\nNobody | needs that <i>note</i> any more.\n")
     assert run(capsys, "diff", *folders, "-q", "-o", page).status == 1

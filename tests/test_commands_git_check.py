@@ -23,9 +23,7 @@ TERMS = (
     + p("Either party may end this agreement by notice in writing at the end of {} season.")
 )
 OLD, ALLOWED, FORBIDDEN = (TERMS.format(*gaps) for gaps in (("14", "any"), ("41", "any"), ("41", "no")))
-NOTES = (
-    "# Delivery\n\nThe malt comes within {} days.\n\n# Ending\n\nNotice is given at the end of {} season.\n"
-)
+NOTES = "# Delivery\n\nThe malt comes within {} days.\n\n# Ending\n\nNotice is given at the end of {} season.\n"
 FILES = "*.pdf *.docx\n*.md *.tex"
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 _ACTION = (ROOT / "action.yml").read_text(encoding="utf-8")
@@ -79,9 +77,7 @@ def hook(name: str) -> list[str]:
 def verify_hook(repository: Repository, status: int | None = 0, **env: str) -> str:
     """Run the hook on what is staged."""
     assert "pass_filenames: false" in _HOOKS.split("- id: colde-verify")[1]
-    return repository(
-        *hook("colde-verify"), "--allow", "Delivery", "--", *FILES.split(), status=status, **env
-    )
+    return repository(*hook("colde-verify"), "--allow", "Delivery", "--", *FILES.split(), status=status, **env)
 
 
 def committed(repository: Repository, status: int | None) -> str:
@@ -143,9 +139,7 @@ def attributes(repository: Repository) -> None:
     repository("git", "config", "filter.same.smudge", f"cat {shlex.quote(str(DATA / 'report.docx'))}")
     repository("git", "config", "diff.same.textconv", "echo same;:")
     repository("git", "config", "diff.external", "true")
-    made_up = (
-        "filter=same diff=same binary -diff working-tree-encoding=UTF-16 ident eol=crlf linguist-generated"
-    )
+    made_up = "filter=same diff=same binary -diff working-tree-encoding=UTF-16 ident eol=crlf linguist-generated"
     (repository.folder / ".gitattributes").write_text(f"*.docx {made_up}\n*.md {made_up}\n")
     repository("git", "add", ".gitattributes")
     for name in ("letter.docx", "notes.md"):
@@ -156,9 +150,7 @@ def attributes(repository: Repository) -> None:
 def settings(repository: Repository) -> None:
     edit(repository)
     tables = ("diff", "verify", "git-check")
-    lines = "\n".join(
-        f'[{table}]\nignore-like = ["letter.docx"]\nskip-sections = ["."]\n' for table in tables
-    )
+    lines = "\n".join(f'[{table}]\nignore-like = ["letter.docx"]\nskip-sections = ["."]\n' for table in tables)
     (repository.folder / "colde.toml").write_text(lines)
 
 
@@ -250,9 +242,7 @@ def executed(log: str) -> list[tuple[str, str]]:
     """The commands that GitHub's runner takes from a log, with their texts (its ActionCommand and its manager)."""
     found, stopped = [], ""
     for line in re.split(r"\r\n|\r|\n", log):
-        match = re.match(r"\s*::([\w-]+)( [^:]*)?::(.*)", line) or re.search(
-            r"##\[([\w-]+)( [^\]]*)?\](.*)", line
-        )
+        match = re.match(r"\s*::([\w-]+)( [^:]*)?::(.*)", line) or re.search(r"##\[([\w-]+)( [^\]]*)?\](.*)", line)
         if match is None:
             continue
         if stopped:
@@ -276,9 +266,7 @@ def test_the_text_of_a_document_is_no_command(repository: Repository) -> None:
     for season in ("any", "no"):
         lines = "\n\n".join(f"{line * 8}{season}\n\n{line}\n::error::gotcha {season}" for line in HOSTILE)
         (repository.folder / "notes.md").write_text(NOTES.format("14", season) + lines)
-        (repository.folder / "odd.md").write_text(
-            "".join(f"# {line}{season}\n\n{line}\n" for line in HOSTILE)
-        )
+        (repository.folder / "odd.md").write_text("".join(f"# {line}{season}\n\n{line}\n" for line in HOSTILE))
         repository("git", "add", "--all")
         if season == "any":
             repository.commit()
@@ -324,9 +312,7 @@ def test_no_variable_weakens_it(repository: Repository, variable: dict[str, str]
     edit(repository)
     repository("git", "add", "--all")
     assert "comes from the environment" in verify_hook(repository, 2, **variable)
-    assert "Not verified" in verify_hook(
-        repository, 1, COLDE_ALLOW="Ending", COLDE_EXIT_ZERO="1", COLDE_PAGES="1"
-    )
+    assert "Not verified" in verify_hook(repository, 1, COLDE_ALLOW="Ending", COLDE_EXIT_ZERO="1", COLDE_PAGES="1")
 
 
 def test_a_workflow_that_changes_with_the_documents_is_no_check(repository: Repository) -> None:
@@ -399,9 +385,7 @@ def test_more_options_of_the_action(repository: Repository) -> None:
     (repository.folder / "notes.md").unlink()
     repository.commit()
     action(repository, 1, allow="Delivery\n  \nEnding\n")
-    shown = action(
-        repository, 0, allow="Delivery\n  \nEnding\n", OPTIONS="--allow-deleted\n--ignore renumbering"
-    )
+    shown = action(repository, 0, allow="Delivery\n  \nEnding\n", OPTIONS="--allow-deleted\n--ignore renumbering")
     assert "deleted" in shown
     action(repository, 1, allow="", OPTIONS="--verify --allow-deleted")
     assert "Its score is" in action(repository, 1, allow="", OPTIONS="--fail-under 1")
@@ -419,9 +403,7 @@ def test_documents_that_git_lfs_keeps(repository: Repository) -> None:
         content = write_word(kept / "made.docx", body).read_bytes()
         digest = hashlib.sha256(content).hexdigest()
         (kept / digest).write_bytes(content)
-        pointers[name] = (
-            f"version https://git-lfs.github.com/spec/v1\noid sha256:{digest}\nsize {len(content)}\n"
-        )
+        pointers[name] = f"version https://git-lfs.github.com/spec/v1\noid sha256:{digest}\nsize {len(content)}\n"
     for name, status in (("old", 0), ("allowed", 0), ("forbidden", 1)):
         (repository.folder / "letter.docx").write_text(pointers[name])
         repository("git", "add", "--all")

@@ -112,9 +112,7 @@ def test_the_driver_on_files_added_deleted_unreadable_or_in_conflict(repository:
     (repository.folder / "letter.docx").unlink()
     repository.commit()
     text = repository("git", "show", "--ext-diff", "--no-renames")
-    assert re.search(
-        r"^Cannot read a\.pdf @ [0-9a-f]{7}: it is encrypted; give its password", text, re.MULTILINE
-    )
+    assert re.search(r"^Cannot read a\.pdf @ [0-9a-f]{7}: it is encrypted; give its password", text, re.MULTILINE)
     assert re.search(r"^Cannot read b\.pdf @ \w+: it is a Git LFS pointer", text, re.MULTILINE)
     assert "with: git lfs pull." in " ".join(text.split())
     assert re.search(r"^c\.docx  added ─+\n.*\n1 section · 55 words\n  Bells\n\n", text, re.MULTILINE)
@@ -263,9 +261,7 @@ def test_the_hook_of_pre_commit(repository: Repository) -> None:
     assert "under 0.9" in repository(*entry, status=1)
 
 
-def test_trouble_that_every_file_would_have_ends_the_run(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_trouble_that_every_file_would_have_ends_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     letter = write_word(tmp_path / "letter.docx", OLD)
     check_trouble(run(capsys, "git-diff", "letter.docx", letter))
     check_trouble(run_process("git-diff", "x", letter, "1", "1", letter, "2", "1", "--model", "none"))

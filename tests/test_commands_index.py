@@ -60,9 +60,7 @@ def ranked(capsys: Capture, *arguments: str | Path) -> dict[str, Any]:
     return run_json(capsys, "rank", *arguments)
 
 
-def test_rank_finds_in_an_index_what_it_finds_in_the_folder(
-    capsys: Capture, corpus: Path, index: Path
-) -> None:
+def test_rank_finds_in_an_index_what_it_finds_in_the_folder(capsys: Capture, corpus: Path, index: Path) -> None:
     there = ranked(capsys, "corpus/pump.txt", "corpus", "--explain")
     here = ranked(capsys, "corpus/pump.txt", "papers.colde", "--explain")
     assert [hit["path"] for hit in here["results"]] == [hit["path"] for hit in there["results"]]
@@ -72,9 +70,7 @@ def test_rank_finds_in_an_index_what_it_finds_in_the_folder(
     assert (here["searched"], here["encoded"], here["field"]) == (2, 0, None)
 
 
-def test_no_file_is_needed_to_rank_in_an_index(
-    capsys: Capture, corpus: Path, index: Path, tmp_path: Path
-) -> None:
+def test_no_file_is_needed_to_rank_in_an_index(capsys: Capture, corpus: Path, index: Path, tmp_path: Path) -> None:
     shutil.copy(corpus / "pump.txt", tmp_path / "query.txt")
     shutil.rmtree(corpus)
     assert ranked(capsys, "query.txt", "papers.colde")["results"][0]["path"] == "corpus/pump.txt"
@@ -96,15 +92,11 @@ def test_bad_files_of_an_index_take_one_line(capsys: Capture, corpus: Path, inde
         (corpus / f"bad{number}.pdf").write_bytes(b"%PDF-1.7 nothing more")
     run(capsys, "index", "papers.colde")
     result = run(capsys, "rank", "corpus/pump.txt", "papers.colde")
-    assert (
-        result.err == "Warning: 2 files cannot be read; list them with: colde index papers.colde --status\n"
-    )
+    assert result.err == "Warning: 2 files cannot be read; list them with: colde index papers.colde --status\n"
     assert len(ranked(capsys, "corpus/pump.txt", "papers.colde")["skipped"]) == 2
 
 
-def test_an_index_that_was_killed_before_its_tables_were_made(
-    capsys: Capture, corpus: Path, index: Path
-) -> None:
+def test_an_index_that_was_killed_before_its_tables_were_made(capsys: Capture, corpus: Path, index: Path) -> None:
     empty = index.parent / "empty.colde"
     empty.mkdir()
     with sqlite3.connect(empty / "index.sqlite") as connection:
@@ -120,9 +112,7 @@ def test_the_table_says_what_was_done_and_how_long_it_took(capsys: Capture, corp
     first = run(capsys, "index", "corpus", "-o", "papers.colde", "-v")
     assert first.out == ""
     assert "papers.colde: 3 documents, 3 added." in first.err
-    assert "encode " in next(
-        line for line in first.err.splitlines() if line.startswith("Encoded 3 documents")
-    )
+    assert "encode " in next(line for line in first.err.splitlines() if line.startswith("Encoded 3 documents"))
     assert first.err.splitlines()[-1].startswith("Took ")
     assert run(capsys, "index", "papers.colde").err == "papers.colde: 3 documents, nothing changed.\n"
     assert run(capsys, "index", "papers.colde", "-q").err == ""
@@ -190,18 +180,13 @@ def test_a_lost_disk_drops_nothing_unasked(capsys: Capture, corpus: Path, index:
     assert "0 documents, 3 removed" in run(capsys, "index", "papers.colde", "--drop-missing").err
 
 
-def test_documents_of_other_readers_are_read_again_when_asked(
-    capsys: Capture, corpus: Path, index: Path
-) -> None:
+def test_documents_of_other_readers_are_read_again_when_asked(capsys: Capture, corpus: Path, index: Path) -> None:
     with sqlite3.connect(index / "index.sqlite") as connection:
         connection.execute("UPDATE contents SET reading = x'00'")
     connection.close()
     shown = run(capsys, "index", "papers.colde", "--status").out
     assert "another version for 3 documents; read again with: colde index papers.colde --reread" in shown
-    assert (
-        run(capsys, "index", "papers.colde", "--reread").err
-        == "papers.colde: 3 documents, nothing changed.\n"
-    )
+    assert run(capsys, "index", "papers.colde", "--reread").err == "papers.colde: 3 documents, nothing changed.\n"
     assert "another version" not in run(capsys, "index", "papers.colde", "--status").out
 
 
@@ -244,9 +229,7 @@ def test_another_model_encodes_the_kept_text(
     connection.close()
 
 
-def test_what_is_no_index_is_said_in_one_sentence(
-    capsys: Capture, corpus: Path, index: Path, tmp_path: Path
-) -> None:
+def test_what_is_no_index_is_said_in_one_sentence(capsys: Capture, corpus: Path, index: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no index")
     (tmp_path / "fake.colde").mkdir()
     (tmp_path / "fake.colde" / "index.sqlite").write_text("no index")

@@ -76,9 +76,7 @@ def test_the_same_words_in_another_kind_of_file(tmp_path: Path, capsys: Capture,
 
 
 def test_a_pdf_beside_a_word_file(tmp_path: Path, capsys: Capture) -> None:
-    found = value(
-        run(capsys, "diff", DATA / "outline.pdf", DATA / "report.docx", "--format", "json", "--no-cache")
-    )
+    found = value(run(capsys, "diff", DATA / "outline.pdf", DATA / "report.docx", "--format", "json", "--no-cache"))
     assert found["a"]["pages"] == 4
     assert found["b"]["title"] == "Bells That the Tide Rings"
     assert found["b"]["sections"][0]["pages"] is None

@@ -41,9 +41,7 @@ def diff_json(capsys: Capture, *arguments: str | Path) -> tuple[int | str | None
         (["-i", "-w", "--ignore-numbers"], FEE.upper().replace("40", "5").replace(" A FEE", "A FEE")),
     ],
 )
-def test_what_is_ignored_makes_no_difference(
-    capsys: Capture, tmp_path: Path, switches: list[str], other: str
-) -> None:
+def test_what_is_ignored_makes_no_difference(capsys: Capture, tmp_path: Path, switches: list[str], other: str) -> None:
     a, b = write(tmp_path / "a.md", FEE, SECRET), write(tmp_path / "b.md", other, SECRET)
     assert run(capsys, "diff", a, b).status == 1
     status, value = diff_json(capsys, a, b, *switches)
@@ -73,12 +71,8 @@ def test_json_says_what_was_ignored(capsys: Capture, tmp_path: Path) -> None:
 
 def test_boilerplate_is_neither_scored_nor_aligned_and_is_counted(capsys: Capture, tmp_path: Path) -> None:
     template = write(tmp_path / "template.md", SECRET, LAW)
-    a = write(
-        tmp_path / "a.md", "The pump lifts water from the well every night, as it always did.", SECRET, LAW
-    )
-    b = write(
-        tmp_path / "b.md", "The choir rehearses a requiem, and the altos are always late again.", LAW, SECRET
-    )
+    a = write(tmp_path / "a.md", "The pump lifts water from the well every night, as it always did.", SECRET, LAW)
+    b = write(tmp_path / "b.md", "The choir rehearses a requiem, and the altos are always late again.", LAW, SECRET)
     _, whole = diff_json(capsys, a, b)
     _, left = diff_json(capsys, a, b, "--ignore-like", template)
     assert left["document"]["score"] < whole["document"]["score"] - 0.1
@@ -166,9 +160,7 @@ def test_ranking_without_a_template_puts_the_subject_first(capsys: Capture, tmp_
     assert "Ignored: text that also appears in template.md" in shown
 
 
-def test_a_template_of_another_kind_of_file_is_read_like_the_documents(
-    capsys: Capture, tmp_path: Path
-) -> None:
+def test_a_template_of_another_kind_of_file_is_read_like_the_documents(capsys: Capture, tmp_path: Path) -> None:
     text = tmp_path / "clauses.txt"
     text.write_text(
         "The Seller malts barley grown within sixty\nkilometres of its kilns. The Buyer brews ale and wishes\n"

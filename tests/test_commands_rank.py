@@ -82,19 +82,14 @@ def test_equal_sections_are_matched_in_one_order(encoder: Encoder) -> None:
         factors = np.where(np.arange(len(b.section_vectors)) % 2, 1, noise)[:, None]
         changed = replace(b.vectors, section_vectors=(b.section_vectors * factors).astype(np.float32))
         other = replace(b, source=changed)
-        assert [match.query for match in matches(a, other, encoder.config)] == [
-            match.query for match in found
-        ]
+        assert [match.query for match in matches(a, other, encoder.config)] == [match.query for match in found]
 
 
 def test_the_sections_that_match_are_those_that_a_comparison_finds(encoder: Encoder) -> None:
     for a, b in ((V1, V2), (V1, V1), (V2, OTHER)):
         one, two = encoder.encode_many([read(a), read(b)])
         compared = compare_encodings(one, two, encoder, passages=False)
-        found = [
-            (match.score, match.query.section, match.hit.section)
-            for match in matches(one, two, encoder.config)
-        ]
+        found = [(match.score, match.query.section, match.hit.section) for match in matches(one, two, encoder.config)]
         assert found == [
             (score, one.document.sections[i].heading, two.document.sections[j].heading)
             for score, i, j in compared.closest_sections(MATCHES)
@@ -178,9 +173,7 @@ def test_bad_files_are_reported_and_the_rest_is_ranked(capsys: Capture, corpus: 
     assert "3 documents searched" in strict.out
 
 
-def test_documents_that_were_half_read_are_told_from_the_cache_too(
-    capsys: Capture, corpus: Path, query: Path
-) -> None:
+def test_documents_that_were_half_read_are_told_from_the_cache_too(capsys: Capture, corpus: Path, query: Path) -> None:
     Form(("Please wait ...",)).dynamic().write(corpus / "wait.pdf")
     for encoded in (4, 0):
         result = run(capsys, "rank", query, corpus, "--format", "json", "-k", "1")
@@ -210,9 +203,7 @@ def test_a_document_of_the_corpus_is_never_overwritten(
     if kind == "hard link":
         output.hardlink_to(target)
     before = target.read_bytes()
-    check_trouble(
-        run(capsys, "rank", query, corpus, *(["--glob", "*.md"] * (kind == "left out")), "-o", output)
-    )
+    check_trouble(run(capsys, "rank", query, corpus, *(["--glob", "*.md"] * (kind == "left out")), "-o", output))
     assert target.read_bytes() == before
 
 
@@ -221,9 +212,7 @@ def test_a_new_file_in_the_corpus_may_be_the_output(capsys: Capture, corpus: Pat
         assert run(capsys, "rank", query, corpus, "-o", corpus / "found.json").status == 0
 
 
-def test_a_document_without_a_token_does_not_spoil_its_batch(
-    capsys: Capture, corpus: Path, query: Path
-) -> None:
+def test_a_document_without_a_token_does_not_spoil_its_batch(capsys: Capture, corpus: Path, query: Path) -> None:
     (corpus / "blank.txt").write_text("\u200b \u200b\n")
     value = ranked(capsys, query, corpus)
     assert value["searched"] == 3
@@ -250,18 +239,14 @@ def test_nothing_to_search_is_trouble(capsys: Capture, corpus: Path, query: Path
 
 
 @pytest.mark.parametrize("width", [60, 100, 200])
-def test_the_table_fits_its_width(
-    capsys: Capture, corpus: Path, query: Path, width: int, monkeypatch: Any
-) -> None:
+def test_the_table_fits_its_width(capsys: Capture, corpus: Path, query: Path, width: int, monkeypatch: Any) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     out = run(capsys, "rank", query, corpus, "--explain").out
     assert max(map(len, out.splitlines())) <= width
     assert "\x1b" not in out
 
 
-def test_lines_of_json_and_a_page_are_written(
-    capsys: Capture, corpus: Path, query: Path, tmp_path: Path
-) -> None:
+def test_lines_of_json_and_a_page_are_written(capsys: Capture, corpus: Path, query: Path, tmp_path: Path) -> None:
     whole = ranked(capsys, query, corpus, "--explain")
     lines = run(capsys, "rank", query, corpus, "--explain", "--format", "jsonl").out.splitlines()
     found = [json.loads(line) for line in lines]
@@ -423,7 +408,5 @@ def test_as_many_hostile_files_as_good_ones_change_nothing(capsys: Capture, tmp_
     searched = ranked(capsys, query, index)
     assert [name for name, _ in found(searched)] == [name for name, _ in found(alone)]
     for value in (json.loads(together.out), searched):
-        assert sorted(item["path"] for item in value["skipped"]) == sorted(
-            str(both / name) for name in HOSTILE
-        )
+        assert sorted(item["path"] for item in value["skipped"]) == sorted(str(both / name) for name in HOSTILE)
     assert run(capsys, "rank", query, both, "--strict", "--quiet").status == 2

@@ -40,9 +40,7 @@ def test_no_text_is_taken_for_markdown(heading: str, paragraphs: list[str]) -> N
     document = assemble("x", "x", [Part("Start", "So."), part])
     again = read_markdown(document_markdown(document).encode(), "x", "x")
     assert again.text.split() == document.text.split()
-    assert [section.heading for section in again.sections] == [
-        section.heading for section in document.sections
-    ]
+    assert [section.heading for section in again.sections] == [section.heading for section in document.sections]
 
 
 def test_sentences_are_lines_and_headings_have_their_level(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,9 +71,7 @@ def test_suffixes_of_the_output(capsys: pytest.CaptureFixture[str], tmp_path: Pa
 
 
 def test_standard_input_and_no_model(tmp_path: Path) -> None:
-    watch = (
-        "import sys, atexit; atexit.register(lambda: print('onnxruntime' in sys.modules, file=sys.stderr))"
-    )
+    watch = "import sys, atexit; atexit.register(lambda: print('onnxruntime' in sys.modules, file=sys.stderr))"
     (tmp_path / "sitecustomize.py").write_text(watch)
     path = f"{tmp_path}:{ROOT}"
     result = run_process("text", "-", stdin=b"\x1b[31mRed. Words follow.\n", env={"PYTHONPATH": path})
@@ -128,10 +124,7 @@ def test_a_check_says_what_cannot_be_read(capsys: pytest.CaptureFixture[str]) ->
     assert (whole.status, whole.out) == (0, "")
     found = run(capsys, "text", "--check", V1, DATA / "scan.pdf", DATA / "encrypted.pdf", "nowhere.pdf")
     assert (found.status, found.err) == (1, "")
-    assert [
-        name in line
-        for name, line in zip(("scan", "encrypted", "nowhere"), found.out.splitlines(), strict=True)
-    ]
+    assert [name in line for name, line in zip(("scan", "encrypted", "nowhere"), found.out.splitlines(), strict=True)]
     check_trouble(run(capsys, "text", V1, V1))
 
 

@@ -110,9 +110,7 @@ def test_a_run_ends_with_a_model_that_opens(
 
 
 @pytest.mark.slow
-def test_the_served_scores_are_those_the_threshold_was_fitted_on(
-    data: Path, backbone: Path, tmp_path: Path
-) -> None:
+def test_the_served_scores_are_those_the_threshold_was_fitted_on(data: Path, backbone: Path, tmp_path: Path) -> None:
     """The int8 graph and the ONNX head give what training measured, to the last figures of the card."""
     from sklearn.metrics import roc_auc_score
 
@@ -130,8 +128,7 @@ def test_the_served_scores_are_those_the_threshold_was_fitted_on(
     documents = {item.id: item.document for item in read_data([data]).documents}
     encoder = Encoder.load(output, device="cpu")
     vectors = {
-        name: encoder.encode(documents[name]).document_vector
-        for name in ("bees-0", "bees-1", "boats-0", "boats-1")
+        name: encoder.encode(documents[name]).document_vector for name in ("bees-0", "bees-1", "boats-0", "boats-1")
     }
     scores = [float(vectors[a] @ vectors[b]) for a, b, _ in pairs]
     measured = [line for line in journal(tmp_path / "mine.training") if line["event"] == "validation"]
@@ -170,25 +167,19 @@ def test_what_is_refused_before_anything_is_computed(data: Path, backbone: Path,
 
 def test_too_few_groups_are_told_how_many_it_takes(backbone: Path, tmp_path: Path) -> None:
     words = "The harbour master counts boats and bread every evening before the lamps are lit."
-    documents = [
-        {"id": f"{label}{n}", "label": label, "text": f"{words} {n}"} for n in range(3) for label in "ab"
-    ]
+    documents = [{"id": f"{label}{n}", "label": label, "text": f"{words} {n}"} for n in range(3) for label in "ab"]
     source, pairs = tmp_path / "few.jsonl", tmp_path / "pairs.jsonl"
     source.write_text("\n".join(map(json.dumps, documents)), encoding="utf-8")
     given = [source, "-o", tmp_path / "mine", "--backbone", backbone, "--batch-size", 8]
     assert "needs at least 4 groups of 2 or more linked documents" in refusal(*given, "--validation", "0.4")
     judged = [("b0", "b1", 1), ("b1", "b2", 1), ("a0", "b0", 0)]
-    pairs.write_text(
-        "\n".join(json.dumps({"a": a, "b": b, "label": y}) for a, b, y in judged), encoding="utf-8"
-    )
+    pairs.write_text("\n".join(json.dumps({"a": a, "b": b, "label": y}) for a, b, y in judged), encoding="utf-8")
     # Only a1 and a2 are left to train on.
     needed = "at least 2 documents that belong together and 1 that does not; all 2 training documents belong"
     assert needed in refusal(*given, "--validation", pairs)
 
 
-def test_a_missing_extra_names_its_remedy(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_extra_names_its_remedy(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("colde_cli.commands.options.find_spec", lambda name: None)
     assert "pip install 'colde[train]'" in refusal(data, "-o", tmp_path / "mine")
 
@@ -208,24 +199,18 @@ def test_a_run_in_many_pieces_gives_the_same_model(data: Path, backbone: Path, t
     assert len(results) > 2
     assert ["Finding hard" in result.stderr for result in results] == [True] + [False] * (len(results) - 1)
     for name in ("model.safetensors", "config.json", "chunk_encoder_quantized.onnx", "document_head.onnx"):
-        whole, resumed = (
-            next((tmp_path / folder).rglob(name)).read_bytes() for folder in ("whole", "pieces")
-        )
+        whole, resumed = (next((tmp_path / folder).rglob(name)).read_bytes() for folder in ("whole", "pieces"))
         assert whole == resumed, name
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits as POSIX has them")
-def test_a_disk_that_takes_no_more_is_not_called_standard_output(
-    data: Path, backbone: Path, tmp_path: Path
-) -> None:
+def test_a_disk_that_takes_no_more_is_not_called_standard_output(data: Path, backbone: Path, tmp_path: Path) -> None:
     """No file may grow beyond the limit, as on a disk that is full: the system's error names none."""
     code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
     code += "from colde_cli.app import main; main()"
     given = ["train", data, "-o", tmp_path / "mine", "--backbone", backbone, *QUICK]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, given)], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", code, *map(str, given)], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     said = done.stderr.splitlines()
     assert said[-1] == "Error: The disk that is written to cannot be used: File too large.", said
@@ -243,9 +228,7 @@ def test_a_signal_saves_the_run(
     given = [data, "-o", output, "--backbone", backbone, *QUICK, "--set", "patience=0"]
     command = [sys.executable, "-c", "from test_commands_train import APP; APP()", *given, "--epochs", 2000]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
-    process = subprocess.Popen(
-        [str(word) for word in command], env=environment, stderr=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([str(word) for word in command], env=environment, stderr=subprocess.PIPE, text=True)
     log = tmp_path / "mine.training" / "metrics.jsonl"
     deadline = time.monotonic() + 900
     while not (log.is_file() and '"step"' in log.read_text(encoding="utf-8")):
@@ -286,9 +269,7 @@ def start(request: pytest.FixtureRequest, backbone: Path, tmp_path_factory: pyte
     """The weights, tokenizer and configuration of a trained model, and nothing else."""
     folder = tmp_path_factory.mktemp("starts")
     whole, data = folder / "whole", write_documents(folder / "data.jsonl")
-    result = colde(
-        data, "-o", whole, "--backbone", backbone, *QUICK, "--set", f"chunk_position={request.param}"
-    )
+    result = colde(data, "-o", whole, "--backbone", backbone, *QUICK, "--set", f"chunk_position={request.param}")
     assert result.exit_code == 0, result.output
     (folder / "start").mkdir()
     for name in ("model.safetensors", "tokenizer.json", "config.json"):
@@ -328,9 +309,7 @@ def test_a_model_is_finished_without_training(
         assert f"Encoding the chunks ({len(needed) + 3})" in result.stderr
 
 
-def test_what_a_continued_model_cannot_change(
-    start: Path, data: Path, backbone: Path, tmp_path: Path
-) -> None:
+def test_what_a_continued_model_cannot_change(start: Path, data: Path, backbone: Path, tmp_path: Path) -> None:
     given = [data, "-o", tmp_path / "mine", "--init", start]
     assert "projection 32" in refusal(*given, "--set", "projection=32")
     assert "--ablation no-lstm" in refusal(*given, "--ablation", "no-lstm")

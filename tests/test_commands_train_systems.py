@@ -149,8 +149,7 @@ def test_documents_teach_before_their_labels_do(
     assert run(capsys, "train", *given, "-q").status == 0
     document = read_data([data]).documents[0].document
     vectors = [
-        open_encoder(tmp_path / name, device="cpu").encode(document).document_vector
-        for name in ("one", "other")
+        open_encoder(tmp_path / name, device="cpu").encode(document).document_vector for name in ("one", "other")
     ]
     assert np.abs(vectors[0] - vectors[1]).max() > 1e-5
 
@@ -172,9 +171,7 @@ def test_what_means_nothing_to_a_system_is_refused(
         assert f"{name} means nothing to --system sbert" in refusal("--system", "sbert", option)
     assert "--pretrain means nothing to --system colde" in refusal("--pretrain", "wp")
     assert "--backbone means nothing to --system han" in refusal("--system", "han", "--backbone", backbone)
-    assert "--trainable-layers means nothing to --system smith" in refusal(
-        "--system", "smith", "--trainable-layers", 1
-    )
+    assert "--trainable-layers means nothing to --system smith" in refusal("--system", "smith", "--trainable-layers", 1)
     assert "--pretrain wp is not for --system sbert" in refusal("--system", "sbert", "--pretrain", "wp")
     assert "sbert has pool=mean" in refusal("--system", "sbert", "--set", "max_rows=9")
     assert "colde has" in refusal("--set", "row_tokens=9")
@@ -216,18 +213,13 @@ def test_options_that_are_not_given_are_the_recipes_own(
     sizes = (("heads", 2), ("hidden", 16))
     shared = {"epochs": 10, "batch_size": 32, "batches": "by-file", "seed": 2}
     assert smith == Recipe(system="smith", learning_rate=5e-5, network=sizes, **shared)
-    assert laser == Recipe(
-        system="sbert", learning_rate=2e-5, pretrain="self-reference", pretrain_epochs=3, **shared
-    )
+    assert laser == Recipe(system="sbert", learning_rate=2e-5, pretrain="self-reference", pretrain_epochs=3, **shared)
 
 
 def test_a_digest_is_that_of_earlier_versions() -> None:
     """Their checkpoints go on: these are the digests that version 0.1 made of the same values."""
     assert Recipe().digest() == "5f83871faac7dbc2166ea2e10105032e"
-    assert (
-        Recipe(ablations=("no-aug",), average=0.99, memory_bank=300).digest()
-        == "bfadc9f58eb15e5e9d87d5bb72330c71"
-    )
+    assert Recipe(ablations=("no-aug",), average=0.99, memory_bank=300).digest() == "bfadc9f58eb15e5e9d87d5bb72330c71"
     smith = system_recipe("smith", {"network": (("hidden", 16),), "row_tokens": 16})
     assert smith.digest() == "fc0f3b761ed07b069972038949fd5b22"
 

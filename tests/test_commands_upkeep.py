@@ -143,9 +143,7 @@ def test_clearing_the_cache_deletes_fetched_indexes(tmp_path: Path, encoder: Enc
     assert fetch(url).folder == fetched
 
 
-def test_clearing_the_cache_deletes_nothing_of_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_clearing_the_cache_deletes_nothing_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path / "cache"))
     theirs = tmp_path / "cache" / "fetched" / "mine" / "papers" / "p.txt"
     outside = tmp_path / "outside" / "x.colde" / "p.txt"

@@ -103,9 +103,7 @@ def test_a_receipt_is_checked_from_the_bytes(capsys: Capture, copies: tuple[Path
     assert value["a"]["sha256"] == sha256(a.read_bytes()).hexdigest()
     again = run(capsys, "verify", a, b, "--receipt", receipt)
     assert again.status == 0
-    assert again.out.startswith(
-        "The receipt receipt.json holds.\nVerified: nothing changed but what is allowed."
-    )
+    assert again.out.startswith("The receipt receipt.json holds.\nVerified: nothing changed but what is allowed.")
     b.write_text(b.read_text() + "\nOne more clause.\n")
     other = run(capsys, "verify", a, b, "--receipt", receipt)
     assert other.status == 1

@@ -147,9 +147,7 @@ def test_a_group_hangs_together_by_its_strongest_links(near: list[NearPair]) -> 
 
     for number in {number for pair in near for number in (pair.a, pair.b)}:
         assert reached(number, list(kept.values())) == reached(number, near)
-    assert len(kept) == len({n for p in near for n in (p.a, p.b)}) - len(
-        {frozenset(reached(p.a, near)) for p in near}
-    )
+    assert len(kept) == len({n for p in near for n in (p.a, p.b)}) - len({frozenset(reached(p.a, near)) for p in near})
     for pair in near:  # Without the weaker links the two ends of a pair are still together.
         strength = min(pair.share_a, pair.share_b)
         strong = [item for item in kept.values() if min(item.share_a, item.share_b) >= strength]

@@ -9,12 +9,8 @@ import pytest
 from colde_cli.corpus.folder_pairs import PairedFiles, pair_files
 from colde_cli.errors import OptionError
 
-PUMPS = " ".join(
-    f"The pump number {number} lifts water into tower {number * 7} at night." for number in range(30)
-)
-BARLEY = " ".join(
-    f"Barley of field {number} is malted by house {number * 3} in spring." for number in range(30)
-)
+PUMPS = " ".join(f"The pump number {number} lifts water into tower {number * 7} at night." for number in range(30))
+BARLEY = " ".join(f"Barley of field {number} is malted by house {number * 3} in spring." for number in range(30))
 EDITED = PUMPS.replace("tower 7 ", "tower 8 ")
 NOTE = "Nobody needs this note any more, it said."
 

@@ -231,9 +231,7 @@ def test_what_is_no_index_is_not_overwritten(corpus: Path, encoder: Encoder) -> 
         update_index(corpus, [], encoder)
 
 
-def test_one_emptied_folder_of_two_keeps_the_documents_of_both(
-    index: Path, corpus: Path, update: Update
-) -> None:
+def test_one_emptied_folder_of_two_keeps_the_documents_of_both(index: Path, corpus: Path, update: Update) -> None:
     more = corpus.parent / "corpus0"  # a name that begins with the other's
     more.mkdir()
     (more / "tree.txt").write_text("A tree grows.")
@@ -394,9 +392,7 @@ def test_an_index_made_by_hand_is_damaged_and_no_more(index: Path, change: tuple
     assert refused or verify_index(index).problems
 
 
-def test_an_index_that_another_process_writes_is_not_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_that_another_process_writes_is_not_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who makes the folder may be overtaken before it holds the lock: the other's index holds nothing yet."""
     folder, make = tmp_path / "papers.colde", writing_module._make_folder
 

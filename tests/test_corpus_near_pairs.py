@@ -132,8 +132,7 @@ def test_every_pair_that_shares_enough_is_found_once_and_in_order(kinds: list[in
     choose = random.Random(seed)
     sources = [prose(800, kind) for kind in range(6)]
     documents = [
-        [word if choose.random() > 0.03 else "new" for word in sources[kind][choose.randrange(300) :]]
-        for kind in kinds
+        [word if choose.random() > 0.03 else "new" for word in sources[kind][choose.randrange(300) :]] for kind in kinds
     ]
     expected = [
         (a, b)
@@ -167,9 +166,7 @@ def test_a_copy_is_paired_with_as_many_of_the_next_by_band_as_by_sample(
 ) -> None:
     monkeypatch.setattr(near_pairs, "NEIGHBOURS", 3)
     text = prose(words, 1)
-    assert (len(sketch(shingles(word_numbers(text))).sample) > 0) == (
-        words == 600
-    )  # the short text has bands alone
+    assert (len(sketch(shingles(word_numbers(text))).sample) > 0) == (words == 600)  # the short text has bands alone
     pairs = {(pair.a, pair.b) for pair in found([text] * 10)}
     assert pairs == {(a, b) for a, b in combinations(range(10), 2) if b - a <= 3}
 

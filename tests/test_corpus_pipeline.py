@@ -97,9 +97,7 @@ def test_stages_add_up(tmp_path: Path, encoder: Watched) -> None:
     assert StageTimes().share("read") == 0
 
 
-def test_a_file_without_a_token_is_refused_and_the_others_are_encoded(
-    tmp_path: Path, encoder: Watched
-) -> None:
+def test_a_file_without_a_token_is_refused_and_the_others_are_encoded(tmp_path: Path, encoder: Watched) -> None:
     files = texts(tmp_path, 30, 30)
     files[0].write_text("\u200b\n\n\u200b")
     found = list(encode_files(files, encoder, READER))

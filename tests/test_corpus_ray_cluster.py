@@ -32,9 +32,7 @@ def texts(folder: Path, count: int) -> list[Path]:
     """Short files, each another text."""
     paths = [folder / f"{number}.txt" for number in range(count)]
     for number, path in enumerate(paths):
-        path.write_text(
-            f"Lease number {number}. The tenant of house {number} pays {number * 7} crowns. " * 30
-        )
+        path.write_text(f"Lease number {number}. The tenant of house {number} pays {number * 7} crowns. " * 30)
     return paths
 
 
@@ -83,16 +81,12 @@ def test_daft_maps_the_same_functions(encoder: Encoder) -> None:
 
     @daft.func.batch(return_dtype=daft.DataType.binary())
     def encoding(paths: Any) -> Any:
-        return (
-            encode(read_batch(pa.table({"path": paths.to_arrow()})))["encoding"].cast(pa.binary()).to_pylist()
-        )
+        return encode(read_batch(pa.table({"path": paths.to_arrow()})))["encoding"].cast(pa.binary()).to_pylist()
 
     frame = daft.from_pydict({"path": [V1, V2]})
     found = frame.with_column("encoding", encoding(frame["path"])).to_arrow()
     items = encodings_of(found.append_column("reason", pa.nulls(2, pa.string())))
-    assert [same(item, encoder.encode(item.document)) for item in items if isinstance(item, Encoding)] == [
-        True
-    ] * 2
+    assert [same(item, encoder.encode(item.document)) for item in items if isinstance(item, Encoding)] == [True] * 2
 
 
 def test_a_node_with_another_model_is_told(model_folder: Path) -> None:
@@ -100,9 +94,7 @@ def test_a_node_with_another_model_is_told(model_folder: Path) -> None:
         BatchEncoder(str(model_folder), identity=b"another")(read_batch(pa.table({"path": [V1]})))
 
 
-def test_a_cluster_that_is_not_there_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_cluster_that_is_not_there_is_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("ray")
     index = tmp_path / "a.colde"
     assert run(capsys, "index", V1, "-o", index).status == 0
@@ -122,9 +114,7 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     utilities = pytest.importorskip("ray.cluster_utils")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("PYTHONPATH", str(EXAMPLES.parent))
-    cluster = utilities.Cluster(
-        initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False}
-    )
+    cluster = utilities.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     cluster.workers = [cluster.add_node(num_cpus=1) for _ in range(2)]
     yield cluster
     cluster.shutdown()
@@ -170,8 +160,6 @@ def test_an_index_from_a_cluster_equals_one_from_here(
 def records(index: Path) -> list[Any]:
     query = "SELECT d.path, c.record, v.record FROM documents d JOIN contents c ON c.number = d.content"
     with closing(sqlite3.connect(index / INDEX_FILE)) as connection:
-        rows = connection.execute(
-            f"{query} JOIN vectors v ON v.content = c.number ORDER BY d.path"
-        ).fetchall()
+        rows = connection.execute(f"{query} JOIN vectors v ON v.content = c.number ORDER BY d.path").fetchall()
         assert len(rows) == 7
         return rows

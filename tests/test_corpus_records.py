@@ -132,9 +132,7 @@ def test_the_same_content_is_known_under_another_name(encoder: Encoder, cache: C
     assert (found.document.path, found.document.title) == (str(two), read(two).title)
 
 
-def test_other_bytes_suffixes_and_options_are_other_keys(
-    encoder: Encoder, cache: Cache, tmp_path: Path
-) -> None:
+def test_other_bytes_suffixes_and_options_are_other_keys(encoder: Encoder, cache: Cache, tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("a.txt", "b.txt", "a.md")]
     for path, text in zip(paths, ("one", "two", "one"), strict=True):
         path.write_text(text)
@@ -175,9 +173,7 @@ def test_without_a_cache_nothing_is_known(encoder: Encoder) -> None:
     assert store.encoding(PDF, key) is None
 
 
-@pytest.mark.parametrize(
-    "blob", [b"", b"\x00", b"\xff\xff\xff\xff1234", pack({}, {"a": np.ones(2, np.float32)})[:-1]]
-)
+@pytest.mark.parametrize("blob", [b"", b"\x00", b"\xff\xff\xff\xff1234", pack({}, {"a": np.ones(2, np.float32)})[:-1]])
 def test_what_is_no_record_is_nothing(blob: bytes) -> None:
     assert unpack(blob) is None
 
@@ -193,15 +189,11 @@ def terms(draw: st.DrawFn) -> Terms:
 def encodings(draw: st.DrawFn) -> Encoding:
     count, sections = draw(st.integers(1, 6)), draw(st.integers(1, 4))
     text = "One sentence. " * count
-    chunks = tuple(
-        Chunk(i, 0, i, Span(i, i + 1), tuple(range(draw(st.integers(3, 9))))) for i in range(count)
-    )
+    chunks = tuple(Chunk(i, 0, i, Span(i, i + 1), tuple(range(draw(st.integers(3, 9))))) for i in range(count))
     vectors = [draw(arrays(np.float32, (rows, SIZE), elements=values)) for rows in (count, sections, 1)]
     words = draw(st.none() | terms())
     document = assemble("a.txt", "a.txt", [Part("", text)])
-    return Encoding(
-        document, chunks, Vectors(vectors[0], vectors[0], vectors[1], vectors[2][0], words, words)
-    )
+    return Encoding(document, chunks, Vectors(vectors[0], vectors[0], vectors[1], vectors[2][0], words, words))
 
 
 @given(encodings(), st.none() | arrays(np.float32, SIZE, elements=values))

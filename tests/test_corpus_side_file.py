@@ -159,9 +159,7 @@ def test_numbers_that_are_out_of_range_are_damage(
         assert results == exact(index, corpus / "00-pump.txt", encoder, monkeypatch)
 
 
-def test_a_small_index_has_no_side_file(
-    corpus: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_small_index_has_no_side_file(corpus: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = corpus.parent / "small.colde"
     update_index(folder, [corpus], encoder)
     assert (folder / NAME).exists()

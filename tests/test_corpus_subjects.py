@@ -50,11 +50,7 @@ def test_a_higher_resolution_makes_more_clusters() -> None:
     for start in range(0, 24, 4):
         links |= clique(range(start, start + 4), 0.9)
     links |= {(start + 3, start + 4): 0.9 for start in range(0, 20, 4)}
-    assert (
-        len(communities(24, links, 0.1))
-        < len(communities(24, links, 1.0))
-        <= len(communities(24, links, 3.0))
-    )
+    assert len(communities(24, links, 0.1)) < len(communities(24, links, 1.0)) <= len(communities(24, links, 3.0))
 
 
 def test_telling_words_are_common_inside_and_rare_outside() -> None:

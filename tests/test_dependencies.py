@@ -52,9 +52,7 @@ def installed() -> dict[str, str]:
 
 def test_every_package_is_listed_with_its_licence() -> None:
     for name, stated in installed().items():
-        short = {
-            word for pattern, word in _SHORT.items() if re.search(pattern, stated.split("::")[-1].strip())
-        }
+        short = {word for pattern, word in _SHORT.items() if re.search(pattern, stated.split("::")[-1].strip())}
         assert name in LISTED, f"add {name} ({stated}) to docs/dependencies.md"
         assert short & set(re.split(r" or | and |, ", LISTED[name])), f"{name} states {stated!r}"
 

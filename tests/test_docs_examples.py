@@ -27,9 +27,7 @@ def numbers(text: str) -> list[float]:
 
 
 @pytest.mark.usefixtures("kept_cache")
-def test_the_readme_shows_what_rank_prints(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_readme_shows_what_rank_prints(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "100")
     said = run(capsys, "rank", Path("examples/field-study-v1.pdf"), "examples", "--glob", "*.pdf").out

@@ -21,9 +21,7 @@ def test_every_link_leads_to_a_file(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_source_file_that_is_named_exists(page: Path) -> None:
-    named = re.findall(
-        rf"`((?:{ROOMS})(?:/\w+)*\.py|(?:{ROOMS})(?:/\w+)*/)`", page.read_text(encoding="utf-8")
-    )
+    named = re.findall(rf"`((?:{ROOMS})(?:/\w+)*\.py|(?:{ROOMS})(?:/\w+)*/)`", page.read_text(encoding="utf-8"))
     assert [path for path in named if not (ROOT / "colde_cli" / path).exists()] == []
 
 

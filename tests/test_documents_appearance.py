@@ -111,9 +111,7 @@ def test_what_no_page_shows_changes_no_look(tmp_path: Path, change: str) -> None
     assert {change.kind for change in compare_outside(first, second).parts} <= {PartKind.SCRIPTS}
 
 
-def test_pages_that_cannot_be_drawn_are_equal_to_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_that_cannot_be_drawn_are_equal_to_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(appearance, "MEMORY", 1 << 20)
     a, b = both(tmp_path, page(), page().titled("Another", shown=False))
     assert looks(a, b) == [("appearance", (1, 1))]
@@ -173,9 +171,7 @@ def office(path: Path, pictures: dict[str, bytes]) -> Document:
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in pictures.items():
             archive.writestr(name, data)
-    parts = tuple(
-        UnreadPart(PartKind.PICTURES, digest_of(data), source=name) for name, data in pictures.items()
-    )
+    parts = tuple(UnreadPart(PartKind.PICTURES, digest_of(data), source=name) for name, data in pictures.items())
     digest = digest_of(path.read_bytes())
     return Document(str(path), "", "A.", (), format="docx", digest=digest, parts=parts)
 

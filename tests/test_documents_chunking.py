@@ -117,10 +117,7 @@ def test_sentences_begin_in_order_at_words(text: str) -> None:
 
 
 def test_sentences() -> None:
-    text = (
-        'Dr. Vale saw it. "It moves," he said. See Fig. 3 for J. Kerrin et al. here. '
-        "40 mornings passed\n\nnext"
-    )
+    text = 'Dr. Vale saw it. "It moves," he said. See Fig. 3 for J. Kerrin et al. here. 40 mornings passed\n\nnext'
     starts = sentence_starts(text)
     found = [text[a:b].strip() for a, b in pairwise([*starts, len(text)])]
     assert found == [

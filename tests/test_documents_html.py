@@ -31,9 +31,7 @@ from colde_cli.errors import DocumentError, LimitError, NoTextError, Unsupported
 
 
 def page(body: str, head: str = "<title>The page</title>") -> bytes:
-    return (
-        f"<!doctype html><html><head><meta charset='utf-8'>{head}</head><body>{body}</body></html>".encode()
-    )
+    return f"<!doctype html><html><head><meta charset='utf-8'>{head}</head><body>{body}</body></html>".encode()
 
 
 def parse(body: str | bytes) -> Document:
@@ -114,9 +112,7 @@ def test_the_main_element_is_the_document_if_it_holds_the_text() -> None:
 
 
 def test_parts_of_a_paper() -> None:
-    document = parse(
-        "<p>Ada<h2>Abstract</h2><p>a<h2>1 Bells</h2><p>b<h2>References</h2><p>c<h2>Appendix A</h2><p>d"
-    )
+    document = parse("<p>Ada<h2>Abstract</h2><p>a<h2>1 Bells</h2><p>b<h2>References</h2><p>c<h2>Appendix A</h2><p>d")
     kinds = [section.kind for section in document.sections]
     assert kinds == [
         *(SectionKind.FRONT, SectionKind.ABSTRACT, SectionKind.BODY, SectionKind.REFERENCES),
@@ -406,29 +402,21 @@ def test_a_picture_is_the_same_however_its_bytes_are_written() -> None:
     data = bytes(range(256))
     encoded = base64.b64encode(data).decode()
     escaped = "".join(f"%{byte:02x}" for byte in data)
-    pages = [
-        parse(f"x<img src='data:{form}'>") for form in (f"image/png;base64,{encoded}", f"image/png,{escaped}")
-    ]
-    assert {part.digest for document in pages for part in document.parts} == {
-        hashlib.sha256(data).hexdigest()
-    }
+    pages = [parse(f"x<img src='data:{form}'>") for form in (f"image/png;base64,{encoded}", f"image/png,{escaped}")]
+    assert {part.digest for document in pages for part in document.parts} == {hashlib.sha256(data).hexdigest()}
 
 
 DRAWING = "<svg><defs><path id='{0}' d='M1'/></defs><g clip-path='url(#{0})'><use href='#{0}'/>{1}</g></svg>"
 
 
 def test_a_drawing_is_the_same_whatever_its_parts_are_called() -> None:
-    one, other, third = (
-        parse("x" + DRAWING.format(*names)) for names in (("p1", "y"), ("q7", "y"), ("p1", "z"))
-    )
+    one, other, third = (parse("x" + DRAWING.format(*names)) for names in (("p1", "y"), ("q7", "y"), ("p1", "z")))
     assert one.parts == other.parts
     assert one.parts != third.parts
 
 
 def test_more_than_a_document_holds_is_one_part() -> None:
-    documents = [
-        parse("x" + "<a href=a>b</a>" * (MOST_KEPT + 1) + f"<a href={last}>b</a>") for last in ("c", "d")
-    ]
+    documents = [parse("x" + "<a href=a>b</a>" * (MOST_KEPT + 1) + f"<a href={last}>b</a>") for last in ("c", "d")]
     assert all(len(document.outside) == MOST_KEPT for document in documents)
     assert [unread(document) for document in documents] == [[(PartKind.OTHER, "3 more texts and parts")]] * 2
     assert documents[0].parts != documents[1].parts
@@ -469,9 +457,7 @@ def test_what_nobody_sees_makes_no_difference(source: str) -> None:
 
 INLINE = "b s sup sub a q bdo ruby rt del span del button label math mi msup svg text object video".split()
 OUTER = "p div ul li ol table tr td nav header footer main h1 h2 blockquote pre form details select option".split()
-ATTRIBUTES = st.sampled_from(
-    ("", " hidden", " aria-hidden=true", " role=navigation", " style='display:none'")
-)
+ATTRIBUTES = st.sampled_from(("", " hidden", " aria-hidden=true", " role=navigation", " style='display:none'"))
 
 
 @settings(max_examples=60)

@@ -91,9 +91,7 @@ def test_headings_in_quotations_and_lists_are_text() -> None:
 
 
 def test_comments_of_many_lines_hold_no_headings() -> None:
-    document = markdown(
-        "# A\n\n<!-- Draft:\n# Not this\n\n## Nor this\n-->\n\nWords <!-- not\nthese --> follow.\n"
-    )
+    document = markdown("# A\n\n<!-- Draft:\n# Not this\n\n## Nor this\n-->\n\nWords <!-- not\nthese --> follow.\n")
     assert headings(document) == [(1, "A")]
     assert document.text == "A\n\nWords follow."
 
@@ -168,9 +166,7 @@ def test_texts_outside(source: str, text: str, kind: OutsideKind, beside_it: str
     assert beside(document) == [(kind, beside_it, about)]
 
 
-@pytest.mark.parametrize(
-    "source", ["<!-- @ -->", "[//]: # (@)", "<p title='@'>x</p>", "**x** <i class=@>y</i>"]
-)
+@pytest.mark.parametrize("source", ["<!-- @ -->", "[//]: # (@)", "<p title='@'>x</p>", "**x** <i class=@>y</i>"])
 def test_what_nobody_sees_makes_no_difference(source: str) -> None:
     check_same(markdown, f"Words.\n\n{source}")
 
@@ -282,9 +278,7 @@ def test_nothing_is_dropped_without_a_trace(place: int) -> None:
 
 
 tags = st.sampled_from("<b> </b> <div> </div> <s> </s> <li> <table> <td> </table> <del> </del> <p>".split())
-written_tags = st.lists(
-    st.one_of(tags, st.sampled_from((" word ", "\n\n", "<span hidden>", "</span>"))), max_size=16
-)
+written_tags = st.lists(st.one_of(tags, st.sampled_from((" word ", "\n\n", "<span hidden>", "</span>"))), max_size=16)
 
 
 @given(written_tags)

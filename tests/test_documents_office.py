@@ -54,9 +54,7 @@ WORD = Format(
 )
 ODT = Format(
     *(".odt", "content.xml", write_odt),
-    lambda inner: odt_files.root(
-        "document-content", f"<office:body><office:text>{inner}</office:text></office:body>"
-    ),
+    lambda inner: odt_files.root("document-content", f"<office:body><office:text>{inner}</office:text></office:body>"),
     *(h, odt_files.p, lambda cell: odt_files.table((odt_files.p(cell),))),
 )
 in_both = pytest.mark.parametrize("made", [WORD, ODT], ids=["word", "odt"])
@@ -198,9 +196,7 @@ def test_hidden_text_fields_and_second_versions_are_no_body_text(path: Path) -> 
 
 
 BOX = f"<w:r><w:txbxContent>{p('Box')}</w:txbxContent></w:r>"
-ODT_BOX = (
-    f"<draw:frame><draw:text-box>{odt_files.p('Box')}</draw:text-box><svg:title>no</svg:title></draw:frame>"
-)
+ODT_BOX = f"<draw:frame><draw:text-box>{odt_files.p('Box')}</draw:text-box><svg:title>no</svg:title></draw:frame>"
 ODT_NOTE = (
     '<text:note text:note-class="footnote"><text:note-citation>1</text:note-citation>'
     "<text:note-body>{}</text:note-body></text:note>"
@@ -355,9 +351,7 @@ def test_too_many_elements_and_too_many_files(path: Path) -> None:
 
 def test_deep_nesting(path: Path) -> None:
     def nested(deep: int) -> Path:
-        return write_word(
-            path, "<w:tbl><w:tr><w:tc>" * deep + p("down here") + "</w:tc></w:tr></w:tbl>" * deep
-        )
+        return write_word(path, "<w:tbl><w:tr><w:tc>" * deep + p("down here") + "</w:tc></w:tr></w:tbl>" * deep)
 
     assert read(nested(1000)).text == "down here"
     with pytest.raises(CorruptFileError, match="nested deeper than a Word document"):
@@ -428,9 +422,7 @@ def test_a_document_without_text(path: Path, made: Format) -> None:
 @in_both
 @some
 @given(blocks=st.lists(st.tuples(st.sampled_from("12pt"), WORDS), min_size=1, max_size=12))
-def test_no_word_is_lost_or_doubled_and_spans_fit(
-    tmp_path: Path, made: Format, blocks: list[tuple[str, str]]
-) -> None:
+def test_no_word_is_lost_or_doubled_and_spans_fit(tmp_path: Path, made: Format, blocks: list[tuple[str, str]]) -> None:
     body = made.heading("start", 1)
     for kind, text in blocks:
         if kind in "pt":

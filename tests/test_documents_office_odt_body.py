@@ -187,9 +187,7 @@ def test_objects_count_by_their_content_without_its_styles(path: Path) -> None:
 
 
 def test_pictures_media_and_what_nothing_refers_to_are_parts(path: Path) -> None:
-    frame = (
-        '<draw:frame draw:name="Seal"><draw:image xlink:href="{}"/>{}<svg:desc>A seal</svg:desc></draw:frame>'
-    )
+    frame = '<draw:frame draw:name="Seal"><draw:image xlink:href="{}"/>{}<svg:desc>A seal</svg:desc></draw:frame>'
     body = p(
         frame.format("Pictures/b.svg", '<draw:image xlink:href="Pictures/c.png"/>')
         + frame.format("https://five.example/a.png", "")
@@ -339,9 +337,7 @@ def test_lists_and_headings_keep_their_kind_and_number(path: Path) -> None:
 
     body = (
         h("One")
-        + a_list(
-            "L", item(p("one") + a_list("", item(p("deep")))), item(p("nine"), start=' text:start-value="9"')
-        )
+        + a_list("L", item(p("one") + a_list("", item(p("deep")))), item(p("nine"), start=' text:start-value="9"'))
         + a_list("L", item(p("on")), on=' text:continue-numbering="true"')
         + a_list("L", item(p("top"), "header"), item(p("anew")))
         + a_list("B", item(p("dot")), item(p("dot dot")))
@@ -385,9 +381,7 @@ def test_headers_and_footers_of_the_pages_in_use(path: Path) -> None:
     assert beside(cover, "headers") == [("cover", ""), ("DRAFT", "")]
     later = with_styles(path, begins, p("words") + p("more", "P"), parts)
     assert [text for text, _ in beside(later, "headers")] == ["DRAFT", "left", "first", "cover"]
-    alone = with_styles(
-        path, "", p("words"), pages(master("S", f"<style:header>{p('price')}</style:header>"))
-    )
+    alone = with_styles(path, "", p("words"), pages(master("S", f"<style:header>{p('price')}</style:header>")))
     assert beside(alone, "headers") == [("price", "")]
 
 
@@ -408,8 +402,7 @@ def test_backgrounds_that_are_used_are_pictures(path: Path) -> None:
 
 PARTS = {"/": MIMETYPE, **dict.fromkeys(("content.xml", "styles.xml", "meta.xml"), "text/xml")}
 ENTRIES = "".join(
-    f'<manifest:file-entry manifest:full-path="{name}" manifest:media-type="{kind}"/>'
-    for name, kind in PARTS.items()
+    f'<manifest:file-entry manifest:full-path="{name}" manifest:media-type="{kind}"/>' for name, kind in PARTS.items()
 )
 MANIFEST = (
     '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0" manifest:version="1.3">'
@@ -419,9 +412,7 @@ MANIFEST = (
 
 @pytest.mark.skipif(SOFFICE is None, reason="needs LibreOffice")
 def test_a_document_saved_by_another_program_has_the_same_account(path: Path) -> None:
-    styles = styled(
-        'style:text-position="super 58%"', 'style:text-line-through-style="solid"', 'text:display="none"'
-    )
+    styles = styled('style:text-position="super 58%"', 'style:text-line-through-style="solid"', 'text:display="none"')
     styles += (
         '<text:list-style style:name="L"><text:list-level-style-number text:level="1" style:num-format="a"'
         ' style:num-suffix=")" text:start-value="3"/></text:list-style>'
@@ -432,9 +423,7 @@ def test_a_document_saved_by_another_program_has_the_same_account(path: Path) ->
         "<dc:creator>Ann</dc:creator><dc:date>2024-01-01T00:00:00</dc:date></office:change-info><text:p>gone</text:p></text:deletion>"
         "</text:changed-region></text:tracked-changes>"
         + h("Terms")
-        + p(
-            f"10{s(0, '6')} cells, {s(1, 'not')}{s(1, ' ever')}, a<text:change text:change-id='c'/> {s(2, 'dark')} day"
-        )
+        + p(f"10{s(0, '6')} cells, {s(1, 'not')}{s(1, ' ever')}, a<text:change text:change-id='c'/> {s(2, 'dark')} day")
         + p(
             "why<office:annotation><dc:creator>Bob</dc:creator><dc:date>2024-01-01T00:00:00</dc:date><text:p>five</text:p>"
             "</office:annotation> <text:a xlink:type='simple' xlink:href='https://five.example'>here</text:a>"
@@ -448,9 +437,7 @@ def test_a_document_saved_by_another_program_has_the_same_account(path: Path) ->
             " text:current-selected='true'/>b</text:drop-down>"
         )
     )
-    footer = (
-        f"<style:footer>{p('Cap EUR 10,000, page <text:page-number>1</text:page-number>')}</style:footer>"
-    )
+    footer = f"<style:footer>{p('Cap EUR 10,000, page <text:page-number>1</text:page-number>')}</style:footer>"
     parts = pages(master("Standard", f"<style:header>{p('DRAFT')}</style:header>{footer}"))
     document = with_styles(path, styles, body, {**parts, "META-INF/manifest.xml": MANIFEST.encode()})
     again = read(saved(path, path.parent))
@@ -496,9 +483,7 @@ BLOCKS = [
         max_size=5,
     )
 )
-def test_every_number_is_once_in_the_text_or_beside_it(
-    tmp_path: Path, blocks: list[tuple[str, list[str]]]
-) -> None:
+def test_every_number_is_once_in_the_text_or_beside_it(tmp_path: Path, blocks: list[tuple[str, list[str]]]) -> None:
     made = ""
     numbers: list[str] = []
     for block, wrappers in blocks:

@@ -84,9 +84,7 @@ def test_scripts_and_symbols(path: Path, runs: tuple[str, ...], text: str) -> No
     )
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_digits_of_runs_at_other_heights_are_never_joined(
-    tmp_path: Path, runs: list[tuple[str, str]]
-) -> None:
+def test_digits_of_runs_at_other_heights_are_never_joined(tmp_path: Path, runs: list[tuple[str, str]]) -> None:
     merged: list[tuple[str, str]] = []
     for text, height in runs:
         if merged and merged[-1][1] == height:
@@ -295,8 +293,7 @@ def with_parts(
         + '<w:p><w:r><w:object><o:OLEObject ProgID="Package" r:id="o1"/></w:object></w:r></w:p>'
     )
     points = "".join(
-        f"<dgm:pt><dgm:t><a:p><a:r><a:t>{word}</a:t></a:r></a:p></dgm:t></dgm:pt>"
-        for word in ("Plan", "Build")
+        f"<dgm:pt><dgm:t><a:p><a:r><a:t>{word}</a:t></a:r></a:p></dgm:t></dgm:pt>" for word in ("Plan", "Build")
     )
     files = {
         "c1 chart charts/chart1.xml": chart(value, colour),

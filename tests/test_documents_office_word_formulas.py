@@ -23,13 +23,7 @@ def e(text: str, name: str = "e") -> str:
     return f"<m:{name}>{r(text)}</m:{name}>"
 
 
-SUM = (
-    '<m:nary><m:naryPr><m:chr m:val="{}"/></m:naryPr>'
-    + e("i=1", "sub")
-    + e("n", "sup")
-    + e("x")
-    + "</m:nary>"
-)
+SUM = '<m:nary><m:naryPr><m:chr m:val="{}"/></m:naryPr>' + e("i=1", "sub") + e("n", "sup") + e("x") + "</m:nary>"
 
 
 @pytest.mark.parametrize(
@@ -81,9 +75,7 @@ def test_digits_beside_a_formula_stay_apart(tmp_path: Path) -> None:
 
 def test_what_a_formula_does_not_show_is_accounted_for(tmp_path: Path) -> None:
     hidden = f"<m:phant><m:phantPr><m:show m:val='0'/></m:phantPr>{e('y')}</m:phant>"
-    document = read(
-        write_word(tmp_path / "a.docx", p("So.") + f"<w:p><m:oMath>{r('x')}{hidden}</m:oMath></w:p>")
-    )
+    document = read(write_word(tmp_path / "a.docx", p("So.") + f"<w:p><m:oMath>{r('x')}{hidden}</m:oMath></w:p>"))
     assert document.text == "So.\n\nx"
     assert [(text.kind.value, text.text) for text in document.outside] == [("hidden-text", "y")]
 
@@ -131,10 +123,7 @@ def test_formulas_that_differ_read_differently() -> None:
             for row in rows
         ),
         *((kind, ("e", row)) for kind in ("rad", "d", "acc", "bar", "groupChr", "borderBox") for row in rows),
-        *(
-            ("nary", ("sub", low), ("sup", high), ("e", ("row", "a")))
-            for low, high in product(rows[:3], rows[:3])
-        ),
+        *(("nary", ("sub", low), ("sup", high), ("e", ("row", "a"))) for low, high in product(rows[:3], rows[:3])),
         *(("func", ("fName", "sin"), ("e", row)) for row in rows),
     ]
     seen = defaultdict(set)

@@ -16,9 +16,9 @@ sentence = st.lists(st.sampled_from(NOUNS), min_size=1, max_size=60).map(
 )
 paragraph = st.lists(sentence, min_size=1, max_size=12).map(" ".join)
 body = st.lists(paragraph, min_size=0, max_size=5).map("\n\n".join)
-documents = st.lists(
-    st.builds(Part, st.sampled_from(["", "1 Head", "Tail"]), body), min_size=1, max_size=4
-).map(lambda parts: assemble("", "", parts))
+documents = st.lists(st.builds(Part, st.sampled_from(["", "1 Head", "Tail"]), body), min_size=1, max_size=4).map(
+    lambda parts: assemble("", "", parts)
+)
 
 
 def check_cover(document: Document, found: tuple[Passage, ...]) -> None:

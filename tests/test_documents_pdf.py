@@ -191,9 +191,7 @@ def test_invisible_text_is_used_where_there_is_no_other() -> None:
         read(DATA / "scan.pdf")
 
 
-@pytest.mark.parametrize(
-    ("name", "password"), [("encrypted.pdf", "tide"), ("encrypted_aes256.pdf", "ebb ünd flow")]
-)
+@pytest.mark.parametrize(("name", "password"), [("encrypted.pdf", "tide"), ("encrypted_aes256.pdf", "ebb ünd flow")])
 def test_passwords(name: str, password: str) -> None:
     assert read(DATA / name, password=password).text.startswith("Every harbour")
     with pytest.raises(PasswordError, match=r"is encrypted.*--password"):

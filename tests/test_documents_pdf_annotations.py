@@ -62,10 +62,7 @@ def page() -> Form:
 @pytest.mark.parametrize(
     ("made", "wanted"),
     [
-        *(
-            (form().text_field("9000", shown).text_box("A note", shown), "9000 A note")
-            for shown in ("", None)
-        ),
+        *((form().text_field("9000", shown).text_box("A note", shown), "9000 A note") for shown in ("", None)),
         (form().child_field("9000"), "9000"),
         (form().text_field("9000", "1000"), "1000 9000"),
         (form().choice("b", [("a", "Apples"), ("b", "Bread")]), "Bread"),
@@ -74,9 +71,7 @@ def page() -> Form:
     ],
     ids=["shown", "unshown", "of parent", "two values", "choice", "boxes", "hidden", "no view"],
 )
-def test_what_is_filled_in_is_read_unless_it_is_hidden(
-    path: Path, engine: str, made: Form, wanted: str
-) -> None:
+def test_what_is_filled_in_is_read_unless_it_is_hidden(path: Path, engine: str, made: Form, wanted: str) -> None:
     assert " ".join(filled_in(made.write(path), engine)) == wanted
     assert [line.text for line in answered(path, engine).read[0].lines] == list(LABELS)
 
@@ -102,9 +97,7 @@ def test_forms_with_other_values_are_not_the_same(tmp_path: Path, capsys: pytest
     assert run(capsys, "diff", a, b).status == 1
 
 
-def test_forms_whose_values_cannot_be_read_are_never_the_same(
-    path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_forms_whose_values_cannot_be_read_are_never_the_same(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Form(("Please wait ...",)).dynamic().write(path)
     assert all(answered(path, engine).dynamic for engine in (PDFIUM, PYPDF))
     done = run(capsys, "diff", path, path)
@@ -121,9 +114,7 @@ def test_a_short_text_without_a_readable_letter_is_told(path: Path, meaning: str
 
 @pytest.mark.parametrize("meaning", ["E001", "FFFD", "0000"])
 def test_words_that_lack_a_ligature_are_told(path: Path, meaning: str) -> None:
-    long = (
-        "The council has its seat in the old hall by the river, and it meets on the first day of every month."
-    )
+    long = "The council has its seat in the old hall by the river, and it meets on the first day of every month."
     Form((f"The e1cient o1ce. {long}", long), LETTERS | {ord("1"): meaning}).write(path)
     assert read(path).report.warnings[0].startswith("2 words lack letters")
 
@@ -247,9 +238,7 @@ def _action(words: str) -> Form:
         (PartKind.DRAWINGS, page().note("/Ink", looks="a"), page().note("/Ink", looks="b")),
     ],
 )
-def test_parts_are_told_apart_by_their_digests(
-    tmp_path: Path, kind: PartKind, first: Form, second: Form
-) -> None:
+def test_parts_are_told_apart_by_their_digests(tmp_path: Path, kind: PartKind, first: Form, second: Form) -> None:
     a, b = (read(made.write(tmp_path / name)) for made, name in ((first, "a.pdf"), (second, "b.pdf")))
     (change,) = compare_outside(a, b).parts
     assert change.kind is kind

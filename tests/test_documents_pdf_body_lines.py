@@ -23,8 +23,7 @@ SENTENCE = "The price is five euros."
 def made(tmp_path: Path, *edges: list[tuple[float, str]], top: float = 740.0) -> Document:
     """A document with running text, and with strings at these heights of each page."""
     pages = [
-        [*prose(number, top), *(Printed(72, y, text) for y, text in strings)]
-        for number, strings in enumerate(edges, 1)
+        [*prose(number, top), *(Printed(72, y, text) for y, text in strings)] for number, strings in enumerate(edges, 1)
     ]
     return read(printed(tmp_path / "made.pdf", *pages))
 
@@ -177,9 +176,7 @@ def test_a_watermark_of_every_page_is_one_text(tmp_path: Path) -> None:
         ("hidden-text", Printed(300, 300, SENTENCE, 0.4)),  # tiny
     ],
 )
-def test_turned_text_and_text_that_nobody_sees_are_outside(
-    tmp_path: Path, kind: str, string: Printed
-) -> None:
+def test_turned_text_and_text_that_nobody_sees_are_outside(tmp_path: Path, kind: str, string: Printed) -> None:
     document = read(printed(tmp_path / "outside.pdf", [*prose(1), string]))
     assert outside(document, kind) == outside(document) == [SENTENCE]
     assert "euros" not in document.text
@@ -214,9 +211,7 @@ STRINGS = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(STRINGS, min_size=1, max_size=4), st.booleans())
-def test_every_word_is_accounted_for(
-    pages: list[list[tuple[int, float, float, int, int]]], numbered: bool
-) -> None:
+def test_every_word_is_accounted_for(pages: list[list[tuple[int, float, float, int, int]]], numbered: bool) -> None:
     """Words are different on all pages, but for a head; they are letters, so that none is a page number."""
     made, words = [], {"harbour"}
     for number, strings in enumerate(pages, 1):

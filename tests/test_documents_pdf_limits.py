@@ -38,9 +38,7 @@ def test_a_page_that_never_ends_is_given_up(tmp_path: Path) -> None:
 )
 def test_too_much_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, remedy: str) -> None:
     monkeypatch.setattr(process, limit, 1000)
-    path = Form([f"line {line} of many that flood the page" for line in range(100)]).write(
-        tmp_path / "flood.pdf"
-    )
+    path = Form([f"line {line} of many that flood the page" for line in range(100)]).write(tmp_path / "flood.pdf")
     with pytest.raises(LimitError, match=remedy):
         read(path)
 
@@ -52,9 +50,7 @@ def test_too_much_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: s
         {"kind": "document", "pages": 1, "title": "", "outline": [["one"]]},
     ],
 )
-def test_a_process_that_sends_nonsense_counts_as_crashed(
-    nonsense: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_sends_nonsense_counts_as_crashed(nonsense: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "sandboxed", lambda *_: nullcontext(iter([nonsense])))
     with pytest.raises(LimitError, match="more memory or time"):
         read(V1)

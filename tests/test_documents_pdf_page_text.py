@@ -91,9 +91,7 @@ def test_words_that_climb_are_runs_of_their_own(tmp_path: Path) -> None:
 
 
 def test_lines_that_were_sent_are_decoded_as_they_were() -> None:
-    roman, bold, tiny = (
-        (size, name, 0, False, 0, False) for size, name in ((9.96, "A"), (10.1, "B-Bold"), (0, ""))
-    )
+    roman, bold, tiny = ((size, name, 0, False, 0, False) for size, name in ((9.96, "A"), (10.1, "B-Bold"), (0, "")))
     lines: list[LineValues] = [
         ("1.2 Sand\u00ad", 72.123456789, 700.1, 200.0, 0, 2, True, [(roman, 9)]),
         ("Title. and text", 1 / 3, -4.0, 9.5, 90, 0, False, [(bold, 6), (roman, 7), (tiny, 3)]),
@@ -161,11 +159,7 @@ def test_spaced_digits_stay_one_number() -> None:
     assert join_pieces([WordPiece("12", 11, 100, 0, 1.5), WordPiece("50", 11, 100, 1.5, 1.5)]) == "1250"
 
 
-@given(
-    st.lists(
-        st.tuples(st.text("0123456789", min_size=1, max_size=4), st.floats(1.6, 60)), min_size=1, max_size=6
-    )
-)
+@given(st.lists(st.tuples(st.text("0123456789", min_size=1, max_size=4), st.floats(1.6, 60)), min_size=1, max_size=6))
 def test_cells_of_a_row_are_never_run_together(cells: list[tuple[str, float]]) -> None:
     pieces = [WordPiece(text, 11, 100, gap) for text, gap in cells]
     if any(len(text) > 1 for text, _ in cells):

@@ -16,9 +16,7 @@ from colde_cli.documents.pdf.prose import SOFT_HYPHEN, Hyphens, JoinedLines
 from colde_cli.documents.plain_text import decode, read_text
 from colde_cli.errors import NoTextError, UnsupportedFormatError
 
-PARAGRAPH = (
-    "The bell rings when the water comes, and the keeper\nwrites the hour in the ninth of his books.\n"
-)
+PARAGRAPH = "The bell rings when the water comes, and the keeper\nwrites the hour in the ninth of his books.\n"
 
 
 def text(content: str) -> Document:
@@ -100,9 +98,7 @@ def test_text_in_capitals_throughout_has_no_headings_by_capitals() -> None:
 
 
 def test_page_breaks_and_running_heads() -> None:
-    page = (
-        "RFC 9999            Bells            May 2026\n\n{}\n\nKerrin       Informational      [Page {}]\n"
-    )
+    page = "RFC 9999            Bells            May 2026\n\n{}\n\nKerrin       Informational      [Page {}]\n"
     bodies = (
         "1. One\n\nA sentence that goes",
         "on over the page.\n\n2. Two\n\nWords.",
@@ -202,9 +198,7 @@ FEET = st.one_of(
     st.integers(1, 9999).map(str),
     st.integers(1, 30).map("[Page {}]".format),
     st.integers(1, 3000).map("Balance EUR {}".format),
-    st.tuples(st.sampled_from(("Bells", "Sand")), st.integers(1, 40)).map(
-        lambda pair: f"{pair[0]}     {pair[1]}"
-    ),
+    st.tuples(st.sampled_from(("Bells", "Sand")), st.integers(1, 40)).map(lambda pair: f"{pair[0]}     {pair[1]}"),
     st.sampled_from(("", "Draft 7", "ii", "xlv")),
 )
 
@@ -287,9 +281,7 @@ parts = st.builds(Part, words, words, st.integers(1, 4), st.sampled_from(list(Se
 def test_assembled_sections_hold_what_they_were_given(given_parts: list[Part]) -> None:
     document = assemble("", "title", given_parts)
     kept = [part for part in given_parts if part.heading.strip() or part.text.strip()]
-    assert [one[1:] for one in outline(document)] == [
-        (part.heading.strip(), part.text.strip()) for part in kept
-    ]
+    assert [one[1:] for one in outline(document)] == [(part.heading.strip(), part.text.strip()) for part in kept]
     check_sections(document)
 
 
@@ -304,7 +296,5 @@ def test_any_text_is_read_or_refused(content: str) -> None:
 
 
 def test_words_that_the_end_of_a_line_divides_are_told() -> None:
-    found = text(
-        "The parties re-\nsign the Low-\nCost lease, COVID-\n19 or not, and the well-known bell rings.\n"
-    )
+    found = text("The parties re-\nsign the Low-\nCost lease, COVID-\n19 or not, and the well-known bell rings.\n")
     assert found.report.divided_words == ("lowcost", "resign")

@@ -39,9 +39,7 @@ def test_permission(tmp_path: Path) -> None:
         read(path)
 
 
-@pytest.mark.parametrize(
-    "name", ["empty.pdf", "empty.txt", "empty.md", "empty.docx", "empty.html", "empty.tex"]
-)
+@pytest.mark.parametrize("name", ["empty.pdf", "empty.txt", "empty.md", "empty.docx", "empty.html", "empty.tex"])
 def test_empty_file(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
     with pytest.raises(NoTextError, match="is empty"):

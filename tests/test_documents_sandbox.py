@@ -65,9 +65,7 @@ def program(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     end_idle()
 
 
-def ask(
-    program: str, task: str, data: bytes = b"", *, wall: float = 60, **limits: float
-) -> list[dict[str, Any]]:
+def ask(program: str, task: str, data: bytes = b"", *, wall: float = 60, **limits: float) -> list[dict[str, Any]]:
     request = {"task": task, "memory": 1 << 31, "seconds": 60, **limits}
     with sandboxed(program, io.BytesIO(data), request, wall) as messages:
         return list(messages)

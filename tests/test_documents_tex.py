@@ -96,9 +96,7 @@ def test_commands(source: str, text: str) -> None:
 
 
 def test_code_keeps_its_lines() -> None:
-    text = words(
-        "\\section{S}\\begin{lstlisting}[language=C]\nif x { % 1\n  \\section{no}\n\\end{lstlisting}After."
-    )
+    text = words("\\section{S}\\begin{lstlisting}[language=C]\nif x { % 1\n  \\section{no}\n\\end{lstlisting}After.")
     assert text == "S\n\nif x { % 1\n\\section{no}\n\nAfter."
 
 
@@ -115,8 +113,7 @@ def test_commands_of_the_author() -> None:
     preamble = r"""\newcommand{\sys}{CoLDE\xspace} \newcommand\pair[2][x]{(#1, \emph{#2})} \def\twice#1{#1 #1}
     \newcommand{\R}{\ensuremath{\mathbb{R}}} \newenvironment{mine}{no}{no} \let\a=\b"""
     assert (
-        words(r"\sys{} is \pair{y}, \pair[z]{w}, \twice{so} in \R.", preamble)
-        == "CoLDE is (x, y), (z, w), so so in ℝ."
+        words(r"\sys{} is \pair{y}, \pair[z]{w}, \twice{so} in \R.", preamble) == "CoLDE is (x, y), (z, w), so so in ℝ."
     )
 
 
@@ -392,9 +389,7 @@ def test_any_order_of_marks_gives_a_document(data: list[str]) -> None:
 
 
 @given(
-    text=st.text().filter(
-        lambda text: "\\end" not in text and not any("\uf000" <= char < "\uf100" for char in text)
-    )
+    text=st.text().filter(lambda text: "\\end" not in text and not any("\uf000" <= char < "\uf100" for char in text))
 )
 def test_what_is_moved_away_comes_back(text: str) -> None:
     code = "x" + text

@@ -23,9 +23,7 @@ SHIPPED = ("int8", "fp16")
         ("cuda:1", "auto", SHIPPED, TWO, ("cuda:1", "fp16")),
     ],
 )  # fmt: skip
-def test_plan(
-    device: str, precision: str, graphs: tuple[str, ...], cuda: Cuda, expected: tuple[str, str]
-) -> None:
+def test_plan(device: str, precision: str, graphs: tuple[str, ...], cuda: Cuda, expected: tuple[str, str]) -> None:
     plan = decide(device, precision, graphs, cuda, "model")
     assert (plan.device, plan.precision) == expected
     assert plan.reason.endswith((".", "model"))

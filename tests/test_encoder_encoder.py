@@ -27,9 +27,7 @@ from colde_cli.scoring.config import Calibration
 from colde_cli.scoring.lexicon import Terms, overlap
 from colde_cli.scoring.score import document_score
 
-WORDS = (
-    "river lease turbine ozone verdict enzyme payment sensor treaty valve harbour protein notice wage".split()
-)
+WORDS = "river lease turbine ozone verdict enzyme payment sensor treaty valve harbour protein notice wage".split()
 
 
 def prose(seed: int, words: int) -> str:
@@ -68,9 +66,7 @@ def test_a_bare_heading_stands_for_the_sections_under_it(encoder: Encoder) -> No
         Part("3 Thanks", ""),
     ]
     encoding = encoder.encode(assemble("", "", parts))
-    assert [chunk.section for chunk in encoding.chunks] == [1, 2, 3], (
-        "a bare heading at the end is still read"
-    )
+    assert [chunk.section for chunk in encoding.chunks] == [1, 2, 3], "a bare heading at the end is still read"
     method, data = encoding.section_vectors[:2]
     np.testing.assert_allclose(method, data, atol=1e-6)
 
@@ -187,9 +183,7 @@ def test_what_only_new_documents_need_is_opened_for_the_first_of_them(
         assert opened.count("chunk_encoder_quantized.onnx") == 2
 
 
-def test_ctrl_c_while_a_part_is_opened_is_forgotten(
-    model_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_while_a_part_is_opened_is_forgotten(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
@@ -203,9 +197,7 @@ def test_ctrl_c_while_a_part_is_opened_is_forgotten(
 
 
 @pytest.mark.parametrize("content", [None, b"garbage"], ids=["lost", "damaged"])
-def test_weights_that_graphs_refer_to_are_named(
-    tmp_path: Path, model_folder: Path, content: bytes | None
-) -> None:
+def test_weights_that_graphs_refer_to_are_named(tmp_path: Path, model_folder: Path, content: bytes | None) -> None:
     folder = linked_model(model_folder, tmp_path / "model")
     (folder / WEIGHTS).unlink()
     if content is not None:
@@ -247,9 +239,7 @@ def test_fp32_that_is_not_there_names_the_remedy(tmp_path: Path, model_folder: P
         Encoder.load(folder, device="cpu", precision="int4")
 
 
-def test_int8_document_vectors_stay_close_to_fp16(
-    model_folder: Path, encoder: Encoder, repository: Path
-) -> None:
+def test_int8_document_vectors_stay_close_to_fp16(model_folder: Path, encoder: Encoder, repository: Path) -> None:
     """The issue's bar for document vectors: cosine at least .999, on a real paper."""
     half = Encoder.load(model_folder, device="cpu", precision="fp16")
     assert half.info.precision == "fp16"
@@ -276,9 +266,7 @@ def test_the_centre_is_what_the_head_subtracts(encoder: Encoder) -> None:
     assert centred / lengths == pytest.approx(encoding.centred_unit_vectors, abs=1e-5)
 
 
-def test_another_threshold_leaves_profiles_valid(
-    tmp_path: Path, model_folder: Path, encoder: Encoder
-) -> None:
+def test_another_threshold_leaves_profiles_valid(tmp_path: Path, model_folder: Path, encoder: Encoder) -> None:
     folder = shutil.copytree(model_folder, tmp_path / "model")
     config = encoder.config.fitted(0.9, Calibration(slope=2.0))
     (folder / "config.json").write_text(config.to_json())
@@ -323,9 +311,7 @@ def test_words_are_those_of_the_chunks_that_are_left(encoder: Encoder, contract:
     assert float(part.shares.sum()) == pytest.approx(1, abs=1e-6)
 
 
-def test_another_order_opens_with_other_words_but_holds_the_same(
-    encoder: Encoder, contract: Encoding
-) -> None:
+def test_another_order_opens_with_other_words_but_holds_the_same(encoder: Encoder, contract: Encoding) -> None:
     rows = list(reversed(range(len(contract.chunks))))
     turned = rearranged(contract, rows, encoder)
     assert overlap(words(turned)[0], words(contract)[0]) > 0.99

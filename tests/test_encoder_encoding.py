@@ -74,18 +74,14 @@ def test_a_field_may_be_replaced(encoder: Counting) -> None:
     )
 
 
-def test_chunks_of_both_documents_are_encoded_together(
-    encoder: Counting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_chunks_of_both_documents_are_encoded_together(encoder: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
     documents = [read(V1), read(V2)]
     a, b = encoder.encode_later(documents)
     now = encoder.encode_many(documents)
     calls: list[int] = []
     run = ChunkRunner.run
 
-    def counted(
-        self: ChunkRunner, chunks: Sequence[Chunk], progress: Progress | None = None
-    ) -> list[FloatArray]:
+    def counted(self: ChunkRunner, chunks: Sequence[Chunk], progress: Progress | None = None) -> list[FloatArray]:
         calls.append(len(chunks))
         return run(self, chunks, progress)
 

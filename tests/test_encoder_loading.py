@@ -66,9 +66,7 @@ def test_odd_models_that_fit_are_used(
     tmp_path: Path, model_folder: Path, documents: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     for folder in write_hostile_models(model_folder, tmp_path, OPENED.__contains__):
-        assert (
-            run(capsys, "diff", *documents, "--model", folder, "--no-cache", "--format", "json").status == 1
-        )
+        assert run(capsys, "diff", *documents, "--model", folder, "--no-cache", "--format", "json").status == 1
 
 
 @pytest.mark.parametrize("name", ["card_steering", "card_large", "outside_README", "device_README"])

@@ -37,9 +37,7 @@ PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "bee", "hive", "##s", "."]
 
 
 def tokenizer() -> TextTokenizer:
-    made = Tokenizer(
-        models.WordPiece({word: number for number, word in enumerate(PIECES)}, unk_token="[UNK]")
-    )
+    made = Tokenizer(models.WordPiece({word: number for number, word in enumerate(PIECES)}, unk_token="[UNK]"))
     made.normalizer = normalizers.Lowercase()
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return plain_tokenizer(made.to_str())
@@ -191,9 +189,7 @@ def test_trigrams_of_the_papers_example() -> None:
 
 
 def test_an_accent_is_part_of_its_letter() -> None:
-    assert (
-        counts(trigrams("Gro\u0308ße")) == counts(trigrams("größe")) == dict.fromkeys(trigram_ids("größe"), 1)
-    )
+    assert counts(trigrams("Gro\u0308ße")) == counts(trigrams("größe")) == dict.fromkeys(trigram_ids("größe"), 1)
 
 
 def test_hash_stays_what_it_was() -> None:
@@ -243,10 +239,7 @@ lengths = st.lists(st.integers(1, 12), max_size=30)
 
 def numbered(counts: list[int]) -> list[Sentence]:
     """Sentences whose pieces say which sentence and which word they are."""
-    return [
-        Sentence([100 * place + word for word in range(count)], place // 3)
-        for place, count in enumerate(counts)
-    ]
+    return [Sentence([100 * place + word for word in range(count)], place // 3) for place, count in enumerate(counts)]
 
 
 @given(lengths, st.integers(1, 10), st.integers(1, 20))
@@ -261,9 +254,7 @@ def test_a_sentence_that_fits_a_block_is_never_split(counts: list[int], capacity
 
 
 @given(lengths, st.integers(1, 10), st.integers(1, 20))
-def test_order_is_kept_and_what_is_left_out_lies_at_the_end(
-    counts: list[int], capacity: int, most: int
-) -> None:
+def test_order_is_kept_and_what_is_left_out_lies_at_the_end(counts: list[int], capacity: int, most: int) -> None:
     kept = [piece for block in fill_blocks(numbered(counts), capacity, most) for piece in block.pieces]
     whole = [piece for sentence in numbered(counts) for piece in sentence.pieces[:capacity]]
     assert kept == whole[: len(kept)]

@@ -87,9 +87,7 @@ def test_a_run_that_is_stopped_keeps_what_it_did(
         assert cache.count() == 4, "two blocks of two; the sixth chunk was in the third"
 
 
-def test_a_graph_that_was_stopped_runs_again_when_nothing_waits(
-    model_folder: Path, alone: list[bytes]
-) -> None:
+def test_a_graph_that_was_stopped_runs_again_when_nothing_waits(model_folder: Path, alone: list[bytes]) -> None:
     graph = open_session(model_folder / ENCODER_GRAPHS["int8"], encoder_contract(384))
     runner = ChunkRunner(graph, 384, 2, batched=False)
     graph.stop()  # nothing is under way
@@ -140,9 +138,7 @@ def test_a_configuration_of_another_size_is_refused(model_folder: Path, tmp_path
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.9])
-def test_the_native_library_keeps_quiet_about_a_damaged_graph(
-    model_folder: Path, tmp_path: Path, share: float
-) -> None:
+def test_the_native_library_keeps_quiet_about_a_damaged_graph(model_folder: Path, tmp_path: Path, share: float) -> None:
     """A graph cut off at `share` of its length; only a fresh process shows what native code prints."""
     content = (model_folder / HEAD_GRAPH).read_bytes()
     damaged = tmp_path / "document_head.onnx"
@@ -195,6 +191,4 @@ def test_head_batches_hold_everything_once_and_never_pad(lengths: list[int]) -> 
     batches = head_batches(lengths)
     assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
     assert all(len({lengths[index] for index in batch}) == 1 for batch in batches)
-    assert all(
-        sum(lengths[index] for index in batch) <= max(_CALL_CHUNKS, lengths[batch[0]]) for batch in batches
-    )
+    assert all(sum(lengths[index] for index in batch) <= max(_CALL_CHUNKS, lengths[batch[0]]) for batch in batches)

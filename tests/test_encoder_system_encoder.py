@@ -59,9 +59,9 @@ def test_vectors_are_those_of_the_network_on_each_text_alone(encoder: SystemEnco
     def vector(part: str) -> np.ndarray:
         with torch.no_grad():
             return np.asarray(
-                network(
-                    torch.from_numpy(packing("flat", "")(part, tokenizer, encoder.config).ids[None]), None
-                )[0].numpy()
+                network(torch.from_numpy(packing("flat", "")(part, tokenizer, encoder.config).ids[None]), None)[
+                    0
+                ].numpy()
             )
 
     np.testing.assert_allclose(encoding.document_vector, vector(document_text(text)), atol=1e-4)
@@ -91,15 +91,11 @@ def test_attention_is_uniform_and_scores_are_cosines(encoder: SystemEncoder) -> 
     assert compare_encodings(a, a, encoder).score == pytest.approx(1)
 
 
-def test_without_parts_the_vector_of_the_document_is_all_there_is(
-    encoder: SystemEncoder, folder: Path
-) -> None:
+def test_without_parts_the_vector_of_the_document_is_all_there_is(encoder: SystemEncoder, folder: Path) -> None:
     whole = open_encoder(folder, device="cpu", parts=False)
     documents = [document(3, 40), document(9, 30, word="keel")]
     told: list[int] = []
-    for found, full in zip(
-        whole.encode_many(documents, told.append), encoder.encode_many(documents), strict=True
-    ):
+    for found, full in zip(whole.encode_many(documents, told.append), encoder.encode_many(documents), strict=True):
         assert found.document_vector.tobytes() == full.document_vector.tobytes()
         assert (len(found.chunks), len(found.chunk_vectors), len(found.section_vectors)) == (0, 0, 0)
     assert sum(told) == len(documents)

@@ -29,9 +29,7 @@ Place = tuple[str | int, ...]
 
 def places(values: Any, place: Place = ()) -> Iterator[Place]:
     """Where a value stands in a configuration: the first two entries of each list, and everything of objects."""
-    entries = (
-        values if isinstance(values, dict) else range(min(len(values), 2)) if isinstance(values, list) else ()
-    )
+    entries = values if isinstance(values, dict) else range(min(len(values), 2)) if isinstance(values, list) else ()
     for entry in entries:
         yield (*place, entry)
         yield from places(values[entry], (*place, entry))
@@ -173,9 +171,7 @@ def test_an_archive_that_inflates_is_refused_before_it_does(
     large = (tmp_path / "large.npz").read_bytes()
     assert len(large) < 2_000_000
     with pytest.raises(ModelError, match=r"lexicon\.npz would take 1,100 MB of memory"):
-        Encoder.load(altered("lexicon.npz", large), device="cpu").encode(
-            read_text(b"Rent is due.\n", "", "A")
-        )
+        Encoder.load(altered("lexicon.npz", large), device="cpu").encode(read_text(b"Rent is due.\n", "", "A"))
 
 
 def test_a_lexicon_of_another_tokenizer_is_named(
@@ -190,17 +186,13 @@ def test_a_lexicon_of_another_tokenizer_is_named(
         )
 
 
-def test_weights_that_are_no_numbers_are_an_error(
-    copied: Path, altered: Callable[[str, bytes], Path]
-) -> None:
+def test_weights_that_are_no_numbers_are_an_error(copied: Path, altered: Callable[[str, bytes], Path]) -> None:
     weights = (copied / "model.safetensors").read_bytes()
     length = int.from_bytes(weights[:8], "little")
     head = json.loads(weights[8 : 8 + length])
     start, end = (8 + length + offset for offset in head["head.projection.1.weight"]["data_offsets"])
     broken = weights[:start] + b"\x00\x00\xc0\x7f" * ((end - start) // 4) + weights[end:]
-    assert refused(
-        altered("model.safetensors", broken), "document_head.onnx gives vectors that are not numbers"
-    )
+    assert refused(altered("model.safetensors", broken), "document_head.onnx gives vectors that are not numbers")
 
 
 def test_rules_that_grow_texts_are_refused(copied: Path, altered: Callable[[str, bytes], Path]) -> None:

@@ -140,8 +140,6 @@ def test_mistakes_in_pairs(tmp_path: Path, line: object, said: str) -> None:
 
 
 def test_pairs_that_say_the_same_count_once(tmp_path: Path) -> None:
-    path = write(
-        tmp_path / "pairs.jsonl", {"a": "x", "b": "y", "label": 0}, {"a": "y", "b": "x", "label": False}
-    )
+    path = write(tmp_path / "pairs.jsonl", {"a": "x", "b": "y", "label": 0}, {"a": "y", "b": "x", "label": False})
     (pair,) = read_pairs(path, {"x": 0, "y": 1})
     assert (pair.a, pair.b, pair.related) == ("x", "y", False)

@@ -92,9 +92,7 @@ def test_thresholds_come_from_validation_pairs_before_a_stored_one() -> None:
     assert result.threshold_from == "validation"
     assert result.figures["f1"].value == 1
     assert result.calibration_from == "validation"
-    (result,) = (
-        measured([Numbered("calibrated", calibration=Calibration(slope=10, intercept=1))]).sets[0].results
-    )
+    (result,) = measured([Numbered("calibrated", calibration=Calibration(slope=10, intercept=1))]).sets[0].results
     assert result.calibration_from == "model"
 
 
@@ -156,9 +154,7 @@ def test_models_are_attacked_and_controls_are_not() -> None:
         raise AssertionError("there is no model here")
 
     field = make_evaluation_set("numbers", *numbered())
-    assert (
-        evaluate([Numbered("a")], [field], MeasurementPlan(draws=0), attack=attack).sets[0].robustness == {}
-    )
+    assert evaluate([Numbered("a")], [field], MeasurementPlan(draws=0), attack=attack).sets[0].robustness == {}
 
 
 @pytest.mark.parametrize(
@@ -211,10 +207,7 @@ def test_judgements_that_contradict_the_labels_are_counted() -> None:
     by_links = make_evaluation_set("f", rows, [*related, *unrelated, LabelledPair("2", "3", True)])
     assert by_links.contradictions == 0
     assert (
-        make_evaluation_set(
-            "f", [row(str(number)) for number in range(6)], [*related, *unrelated]
-        ).contradictions
-        == 0
+        make_evaluation_set("f", [row(str(number)) for number in range(6)], [*related, *unrelated]).contradictions == 0
     )
 
 
@@ -240,8 +233,7 @@ def test_bm25_is_symmetric_and_one_for_a_document_and_itself() -> None:
     assert 0 == nothing < forward < 1
     # By hand: N = 4; document frequencies hive 3, queen 2, brood 1; lengths 3 and 2 of a mean of 2.5.
     idf = {
-        word: np.log1p((4 - count + 0.5) / (count + 0.5))
-        for word, count in {"hive": 3, "queen": 2, "brood": 1}.items()
+        word: np.log1p((4 - count + 0.5) / (count + 0.5)) for word, count in {"hive": 3, "queen": 2, "brood": 1}.items()
     }
     a, b = (1.2 * (0.25 + 0.75 * length / 2.5) for length in (3, 2))
     own_a = idf["hive"] * 2.2 / (1 + a) + 2 * idf["queen"] * 4.4 / (2 + a)
@@ -277,9 +269,7 @@ def test_controls_of_chunk_vectors_by_hand() -> None:
 def test_the_centre_is_that_of_validation_documents_only() -> None:
     held = [str(number) for number in range(10)]
     rows = [row(name, split="validation") for name in held] + [row(name, split="test") for name in "abc"]
-    pairs = [
-        LabelledPair(one, other, one == "0", None, "validation") for one, other in itertools.pairwise(held)
-    ]
+    pairs = [LabelledPair(one, other, one == "0", None, "validation") for one, other in itertools.pairwise(held)]
     pairs += [LabelledPair("a", "b", True, None, "test"), LabelledPair("a", "c", False, None, "test")]
     field = make_evaluation_set("f", rows, pairs)
     vectors = {name: [[3.0, 1.0]] for name in held} | {

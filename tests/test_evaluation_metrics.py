@@ -104,9 +104,7 @@ def test_field_auc_does_not_compare_scores_of_different_fields() -> None:
     assert metrics.field_auc == 1
     assert metrics.auc == 0.75
     assert pair_metrics(related, [0.9, 0.8, 0.2, 0.1]).field_auc == 0.75
-    assert pair_metrics(related, [0.9, 0.8, 0.2, 0.1], fields=[0, 1, 1, 1]).field_auc == 0.75, (
-        "one field is judged"
-    )
+    assert pair_metrics(related, [0.9, 0.8, 0.2, 0.1], fields=[0, 1, 1, 1]).field_auc == 0.75, "one field is judged"
 
 
 @st.composite
@@ -133,16 +131,12 @@ def test_a_confusion_table_that_is_not_symmetric() -> None:
     related = np.array([True] * 4 + [False] * 6)
     scores = np.array([0.9, 0.8, 0.7, 0.2, 0.85, 0.6, 0.1, 0.1, 0.1, 0.1])
     found = {
-        name: float(value[0])
-        for name, value in weighted_verdict_metrics(related, scores >= 0.5, ones(related)).items()
+        name: float(value[0]) for name, value in weighted_verdict_metrics(related, scores >= 0.5, ones(related)).items()
     }
     assert found == pytest.approx({"precision": 3 / 5, "recall": 3 / 4, "f1": 2 / 3, "accuracy": 0.7})
     # The first related pair counts three times, and the last unrelated one not at all.
     weights = np.array([[3, *[1] * 8, 0]])
-    found = {
-        name: float(value[0])
-        for name, value in weighted_verdict_metrics(related, scores >= 0.5, weights).items()
-    }
+    found = {name: float(value[0]) for name, value in weighted_verdict_metrics(related, scores >= 0.5, weights).items()}
     assert found == pytest.approx({"precision": 5 / 7, "recall": 5 / 6, "f1": 10 / 13, "accuracy": 8 / 11})
 
 
@@ -245,9 +239,7 @@ def test_recurring_documents_widen_the_interval() -> None:
     shift = generator.normal(size=30) * 2
     rows = [(a, b) for a in range(30) for b in range(a + 1, a + 11)]
     related = generator.random(len(rows)) < 0.5
-    pairs = [
-        LabelledPair(str(a), str(b % 30), bool(judged)) for (a, b), judged in zip(rows, related, strict=True)
-    ]
+    pairs = [LabelledPair(str(a), str(b % 30), bool(judged)) for (a, b), judged in zip(rows, related, strict=True)]
     flat = np.array([shift[a] + shift[b % 30] for a, b in rows])
     # Documents of related pairs are the same as of unrelated ones: what varies is which ones were drawn.
     draws = drawn(pairs, flat * np.where(related, 1, -1))

@@ -104,9 +104,7 @@ def documents() -> dict[str, Document]:
 
 
 PAIRS = [
-    LabelledPair(f"{one}-0", f"{two}-1", one == two)
-    for one in ("bees", "boats", "bread")
-    for two in ("bees", "boats")
+    LabelledPair(f"{one}-0", f"{two}-1", one == two) for one in ("bees", "boats", "bread") for two in ("bees", "boats")
 ]
 
 
@@ -157,9 +155,7 @@ def test_text_elongated_is_tokens_elongated(plain: Encoder, documents: Mapping[s
 
 
 def test_limits_are_kept_and_told(plain: Encoder, documents: Mapping[str, Document]) -> None:
-    options = RobustnessOptions(
-        ElongationOptions(times=(1, 50), max_chunks=12, text_documents=2, max_tokens=200)
-    )
+    options = RobustnessOptions(ElongationOptions(times=(1, 50), max_chunks=12, text_documents=2, max_tokens=200))
     found = robustness(plain, documents, PAIRS, ["elongation"], options=options)
     chunks, text = found.protocols
     assert chunks.against_itself[1].attack == "×50 (reached by 0 of 5)"
@@ -177,9 +173,7 @@ def test_rearranging_changes_order_and_numbers_only(
     assert rows != sorted(rows)
     moved = rearranged(encoding, rows, plain, numbering)  # type: ignore[arg-type]
     assert [chunk.ids for chunk in moved.chunks] == [encoding.chunks[row].ids for row in rows]
-    assert [chunk.index for chunk in moved.chunks] == (
-        rows if numbering == "kept" else list(range(len(rows)))
-    )
+    assert [chunk.index for chunk in moved.chunks] == (rows if numbering == "kept" else list(range(len(rows))))
     np.testing.assert_array_equal(moved.chunk_vectors, encoding.chunk_vectors[rows])
     np.testing.assert_allclose(moved.centred_unit_vectors, encoding.centred_unit_vectors[rows], atol=1e-6)
 
@@ -208,9 +202,7 @@ def test_one_section_cannot_be_shuffled(plain: Encoder) -> None:
 
     from tiny_backbone import SUBJECTS, sentences
 
-    one, two = (
-        assemble("", "", [Part("", sentences(random.Random(seed), SUBJECTS["bees"], 9))]) for seed in (1, 2)
-    )
+    one, two = (assemble("", "", [Part("", sentences(random.Random(seed), SUBJECTS["bees"], 9))]) for seed in (1, 2))
     found = robustness(plain, {"1": one, "2": two}, [LabelledPair("1", "2", True)], ["shuffle"])
     (shuffled,) = found.protocols
     assert all(row.score_max == row.cosine_max == 0 for row in shuffled.against_itself)
@@ -227,9 +219,7 @@ def test_shuffling_a_document_keeps_its_sections(documents: Mapping[str, Documen
     assert texts != [document.section_text(section) for section in document.sections]
 
 
-def test_the_first_chunks_alone(
-    plain: Encoder, documents: Mapping[str, Document], report: RobustnessReport
-) -> None:
+def test_the_first_chunks_alone(plain: Encoder, documents: Mapping[str, Document], report: RobustnessReport) -> None:
     encoding = plain.encode(documents["bees-0"])
     document = shortened(encoding.document, encoding.chunks[1].span.end)
     read_short = plain.encode(document)

@@ -106,9 +106,7 @@ def test_a_new_file_has_the_permissions_of_the_umask_and_a_replaced_one_keeps_it
 
 @pytest.mark.parametrize("error", [ValueError, Cut])
 @pytest.mark.parametrize("existing", [True, False])
-def test_a_writer_that_fails_changes_nothing(
-    tmp_path: Path, error: type[BaseException], existing: bool
-) -> None:
+def test_a_writer_that_fails_changes_nothing(tmp_path: Path, error: type[BaseException], existing: bool) -> None:
     path, folder = tmp_path / "file", tmp_path / "folder"
     if existing:
         path.write_text("before")

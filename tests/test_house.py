@@ -106,9 +106,7 @@ def used_files(path: Path) -> frozenset[Path]:
         if isinstance(node, ast.ImportFrom) and imported_room(node.module or "") is not None:
             home = ROOT.joinpath(*(node.module or "").split("."))
             beside = {home / f"{alias.name}.py" for alias in node.names}
-            found |= {
-                file for file in (*beside, home.with_suffix(".py"), home / "__init__.py") if file.is_file()
-            }
+            found |= {file for file in (*beside, home.with_suffix(".py"), home / "__init__.py") if file.is_file()}
     return frozenset(found - {path})
 
 
@@ -165,8 +163,7 @@ def test_only_fit_needs_an_extra_in_scoring() -> None:
     using = {
         name(path)
         for path in FILES
-        if room(path) == "scoring"
-        and any(module.startswith(("sklearn", "scipy")) for module in imports(path))
+        if room(path) == "scoring" and any(module.startswith(("sklearn", "scipy")) for module in imports(path))
     }
     assert using <= {"scoring/fit.py"}
 
@@ -179,9 +176,7 @@ def test_comparing_and_showing_depend_on_no_system() -> None:
 def test_views_run_no_model() -> None:
     # A view may name the types of the encoder for annotations; it never encodes.
     views = [path for path in FILES if room(path) == "views"]
-    assert [
-        name(path) for path in views if re.search(r"\.encode(_\w+)?\(.*document", path.read_text("utf-8"))
-    ] == []
+    assert [name(path) for path in views if re.search(r"\.encode(_\w+)?\(.*document", path.read_text("utf-8"))] == []
 
 
 @cache
@@ -209,9 +204,7 @@ def test_scripts_and_tests_import_what_there_is() -> None:
                 home = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
                 known = names_in(home) if home.is_file() else set()
                 missing += [
-                    f"{path.name}: {node.module}.{alias.name}"
-                    for alias in node.names
-                    if alias.name not in known
+                    f"{path.name}: {node.module}.{alias.name}" for alias in node.names if alias.name not in known
                 ]
     assert missing == []
 

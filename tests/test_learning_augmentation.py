@@ -157,8 +157,6 @@ def test_windows_are_spread_over_the_document(chunks: int, sections: int, window
     for row, (begin, end) in zip(made.chunks, pairwise(cuts), strict=True):
         assert len(row) == min(each, end - begin)
         if end - begin > each:
-            edges = [
-                (part * (end - begin) // each, (part + 1) * (end - begin) // each) for part in range(each)
-            ]
+            edges = [(part * (end - begin) // each, (part + 1) * (end - begin) // each) for part in range(each)]
             assert all(low <= number - begin < high for number, (low, high) in zip(row, edges, strict=True))
         assert sorted(set(row.tolist())) == row.tolist()

@@ -221,9 +221,7 @@ def test_vector_ignores_padding_mates_and_order(
 
 @given(LENGTHS, st.integers(0, 2**31), st.sampled_from(["none", "mean"]))
 @settings(deadline=None, max_examples=25)
-def test_vectors_have_unit_length_and_attention_sums_to_one(
-    lengths: list[int], seed: int, residual: str
-) -> None:
+def test_vectors_have_unit_length_and_attention_sums_to_one(lengths: list[int], seed: int, residual: str) -> None:
     partners = [(index + 1) % len(lengths) for index in range(len(lengths))]
     output = run(head_of(residual=residual), groups_of(lengths, seed), partners)
     close(output.vectors.norm(dim=1), torch.ones(len(lengths)))

@@ -50,17 +50,13 @@ def gradients(module: nn.Module) -> dict[str, Tensor]:
 @pytest.mark.parametrize("chunk_position", ["post", "input"])
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
 @pytest.mark.parametrize("micro_tokens", [1, 18, 10_000])
-def test_gradients_equal_those_of_the_whole_batch(
-    chunk_position: str, dropout: float, micro_tokens: int
-) -> None:
+def test_gradients_equal_those_of_the_whole_batch(chunk_position: str, dropout: float, micro_tokens: int) -> None:
     wanted, cached = model(dropout, chunk_position), model(dropout, chunk_position)
     torch.manual_seed(3)
     wanted_loss = whole_batch_backward(wanted, micro_tokens)
     after = torch.rand(4)
     torch.manual_seed(3)
-    loss = cached_backward(
-        cached.encoder, batch(), loss_with(cached), micro_tokens=micro_tokens, **positions(cached)
-    )
+    loss = cached_backward(cached.encoder, batch(), loss_with(cached), micro_tokens=micro_tokens, **positions(cached))
     torch.testing.assert_close(loss, wanted_loss)
     assert not loss.requires_grad
     assert torch.equal(torch.rand(4), after)  # the replay leaves the random numbers where they were

@@ -52,18 +52,14 @@ def tiny(**changes: object) -> Colde:
 
 def run(path: Path, **feed: np.ndarray) -> list[np.ndarray]:
     options = ort.SessionOptions()
-    options.add_session_config_entry(
-        "session.x64quantprecision", "1"
-    )  # as served, on processors without VNNI
+    options.add_session_config_entry("session.x64quantprecision", "1")  # as served, on processors without VNNI
     session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     found: list[np.ndarray] = session.run(None, feed)
     return found
 
 
 def cosines(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    found: np.ndarray = (
-        (left * right).sum(-1) / np.linalg.norm(left, axis=-1) / np.linalg.norm(right, axis=-1)
-    )
+    found: np.ndarray = (left * right).sum(-1) / np.linalg.norm(left, axis=-1) / np.linalg.norm(right, axis=-1)
     return found
 
 
@@ -213,9 +209,7 @@ def test_graphs_that_share_weights_give_the_same_bytes(tmp_path: Path, name: str
         np.testing.assert_array_equal(left, right)
     stored = onnx.load(shared, load_external_data=False)
     inside = [item for item in stored.graph.initializer if item.data_location != onnx.TensorProto.EXTERNAL]
-    matrices = [
-        item.name for item in inside if item.data_type != onnx.TensorProto.INT8 and len(item.dims) > 1
-    ]
+    matrices = [item.name for item in inside if item.data_type != onnx.TensorProto.INT8 and len(item.dims) > 1]
     assert all(len(item.raw_data) < 4096 for item in inside if item.name in matrices), matrices
 
 

@@ -22,9 +22,7 @@ FILES = np.array([0, 0, 0, 0, 1, 1, 1, 1])
 
 def rows(count: int, chunks: int, seed: int) -> ChunkRows:
     generator = torch.Generator().manual_seed(seed)
-    return ChunkRows(
-        torch.randn(count, chunks, 4, generator=generator), torch.full((count, chunks), 1 / chunks)
-    )
+    return ChunkRows(torch.randn(count, chunks, 4, generator=generator), torch.full((count, chunks), 1 / chunks))
 
 
 @given(

@@ -68,9 +68,7 @@ def task(backbone: Backbone, tmp_path_factory: pytest.TempPathFactory) -> ColdeT
     store = chunk_documents([item.document for item in data.documents], backbone.tokenizer, 48)
     held = np.array([number for number in range(24) if number % 6 >= 4])
     pairs = np.array([(one, other) for one in held for other in held if one < other])
-    split = Split(
-        np.setdiff1d(np.arange(25), held), pairs, pairs[:, 0] // 6 == pairs[:, 1] // 6, judged=False
-    )
+    split = Split(np.setdiff1d(np.arange(25), held), pairs, pairs[:, 0] // 6 == pairs[:, 1] // 6, judged=False)
     return Task(store, Positives.of(data), split, np.arange(25) // 12, "run")
 
 
@@ -120,9 +118,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
-def test_stopping_and_going_on_changes_nothing(
-    name: str, task: ColdeTask, backbone: Backbone, tmp_path: Path
-) -> None:
+def test_stopping_and_going_on_changes_nothing(name: str, task: ColdeTask, backbone: Backbone, tmp_path: Path) -> None:
     """The stop is in the second epoch: losses after it depend on the centre that was set at the end of the first."""
     recipe = replace(RECIPE, **VARIANTS[name])
     straight = learner(task, backbone, recipe)
@@ -176,14 +172,10 @@ def test_a_head_learns_the_classes(task: ColdeTask, backbone: Backbone, tmp_path
     assert outcome.trained.auc > 0.9
     assert outcome.trained.auc >= outcome.untrained.auc
     assert notes.validations[0]["auc"] == outcome.untrained.auc
-    assert (
-        outcome.progress.best_auc == outcome.trained.auc == max(value["auc"] for value in notes.validations)
-    )
+    assert outcome.progress.best_auc == outcome.trained.auc == max(value["auc"] for value in notes.validations)
 
 
-def test_the_untrained_model_is_kept_if_nothing_beats_it(
-    task: ColdeTask, backbone: Backbone, tmp_path: Path
-) -> None:
+def test_the_untrained_model_is_kept_if_nothing_beats_it(task: ColdeTask, backbone: Backbone, tmp_path: Path) -> None:
     recipe = replace(RECIPE, learning_rate=1e-12, patience=2, epochs=6)
     made = learner(task, backbone, recipe)
     before = weights(made.network)

@@ -100,9 +100,7 @@ def test_order_of_rows_does_not_matter(batch: tuple[int, list[int], int], random
 
 @given(batches, st.floats(0.5, 3.0))
 @settings(deadline=None)
-def test_scale_is_temperature_and_a_low_one_stays_finite(
-    batch: tuple[int, list[int], int], scale: float
-) -> None:
+def test_scale_is_temperature_and_a_low_one_stays_finite(batch: tuple[int, list[int], int], scale: float) -> None:
     vectors, positives = drawn(batch)
     wanted = supcon(vectors, positives, 0.5)
     torch.testing.assert_close(supcon(scale * vectors, positives, 0.5 * scale**2), wanted)
@@ -191,9 +189,7 @@ def test_others_join_the_contrast_without_being_anchors() -> None:
     vectors, labels = on_circle(0, 50, 20, 70, 100), same([0, 1, 0, 1, 0])
     scores = vectors @ vectors.T
     logits = (scores / 0.5).fill_diagonal_(-math.inf)
-    wanted = [
-        (logits[row].logsumexp(0) - logits[row][others].mean()) for row, others in ((0, [2, 4]), (1, [3]))
-    ]
+    wanted = [(logits[row].logsumexp(0) - logits[row][others].mean()) for row, others in ((0, [2, 4]), (1, [3]))]
     assert float(contrast(scores[:2], labels[:2], 0.5)) == pytest.approx(float(sum(wanted)) / 2)
 
 

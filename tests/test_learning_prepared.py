@@ -76,15 +76,11 @@ def test_a_run_goes_on_from_the_prepared_data(data: Path, backbone_folder: Path,
     """The digest of a run does not depend on where its tokens came from."""
     given = ["--backbone", backbone_folder, *QUICK, "-o", tmp_path / "mine", "--freeze-backbone"]
     assert colde(data, *given, "--max-time", "0.000001s").exit_code == 124
-    assert (
-        colde(data, *QUICK, "--backbone", backbone_folder, "--prepare", tmp_path / "run.npz").exit_code == 0
-    )
+    assert colde(data, *QUICK, "--backbone", backbone_folder, "--prepare", tmp_path / "run.npz").exit_code == 0
     assert colde(tmp_path / "run.npz", *given, "--resume").exit_code == 0
 
 
-def test_it_holds_tokens_and_judged_pairs_but_no_text(
-    data: Path, backbone_folder: Path, tmp_path: Path
-) -> None:
+def test_it_holds_tokens_and_judged_pairs_but_no_text(data: Path, backbone_folder: Path, tmp_path: Path) -> None:
     prepared = tmp_path / "run.npz"
     pairs = judged(tmp_path / "judged.jsonl")
     options = ["--backbone", backbone_folder, "--validation", pairs]
@@ -134,7 +130,5 @@ def test_what_is_refused(data: Path, backbone_folder: Path, tmp_path: Path) -> N
     assert "--output" in refusal(data)
     assert "--prepare" in refusal(data, *given, "--prepare", tmp_path / "x.npz")
     assert "another file for --prepare" in refusal(data, "--backbone", backbone_folder, "--prepare", data)
-    assert "cannot be written" in refusal(
-        data, "--backbone", backbone_folder, "--prepare", tmp_path / "no" / "x.npz"
-    )
+    assert "cannot be written" in refusal(data, "--backbone", backbone_folder, "--prepare", tmp_path / "no" / "x.npz")
     assert not list(tmp_path.glob("mine*"))

@@ -156,9 +156,7 @@ def test_everybody_meets_a_partner_and_is_seen(items: TrainingData, size: int, s
 
 
 @given(graphs(), st.integers(3, 12), st.integers(0, 3))
-def test_with_hard_negatives_everybody_still_meets_a_partner(
-    items: TrainingData, size: int, seed: int
-) -> None:
+def test_with_hard_negatives_everybody_still_meets_a_partner(items: TrainingData, size: int, seed: int) -> None:
     positives = Positives.of(items)
     count = len(items.documents)
     mask = positives.mask(range(count))
@@ -201,9 +199,7 @@ def test_epochs_differ_and_repeat() -> None:
 
 
 def test_batches_of_one_field() -> None:
-    items = data(
-        *[(f"class {number // 2}", []) for number in range(24)], (None, []), ("odd", []), ("odd", [])
-    )
+    items = data(*[(f"class {number // 2}", []) for number in range(24)], (None, []), ("odd", []), ("odd", []))
     # A third field has no two documents that belong together, and the class "odd" lies in two fields.
     fields = np.array([0] * 14 + [1] * 10 + [2] * 2 + [1])
     positives = Positives.of(items)

@@ -37,9 +37,7 @@ OPTIONS = ["--epochs", 1, "--batch-size", 8, "--set", "projection=8", "--freeze-
 class Trained:
     """A model that `colde train` wrote, the pairs that validated it, and their encodings."""
 
-    def __init__(
-        self, folder: Path, backbone_folder: Path, *options: object, most: int | None = None
-    ) -> None:
+    def __init__(self, folder: Path, backbone_folder: Path, *options: object, most: int | None = None) -> None:
         folder.mkdir()
         data, validation, pairs = write_data(folder, most)
         self.folder = folder / "model"
@@ -148,10 +146,7 @@ def test_verdicts_are_right_more_often_than_not(many: Trained) -> None:
         verdict(a, b, many.encoder.config, many.encoder.domain_fields)
         for a, b in zip(many.left, many.right, strict=True)
     ]
-    right = [
-        (item.score >= (item.threshold or 0)) == related
-        for item, related in zip(said, many.related, strict=True)
-    ]
+    right = [(item.score >= (item.threshold or 0)) == related for item, related in zip(said, many.related, strict=True)]
     assert np.mean(right) > 0.7
     chances = np.array([item.probability for item in said])
     assert chances[many.related].mean() > chances[~many.related].mean() + 0.2
@@ -166,9 +161,7 @@ def test_without_combination_there_is_nothing_but_the_cosine(
     assert not (plain.folder / DOMAINS).exists()
     assert "vectors alone" not in plain.said
     scores = plain.scores()
-    cosines = [
-        float(a.document_vector @ b.document_vector) for a, b in zip(plain.left, plain.right, strict=True)
-    ]
+    cosines = [float(a.document_vector @ b.document_vector) for a, b in zip(plain.left, plain.right, strict=True)]
     assert scores == pytest.approx(cosines, abs=1e-6)
     assert plain.config.threshold == pytest.approx(pair_metrics(plain.related, scores).threshold, abs=1e-6)
     assert asdict(plain.config) | {"threshold": 0, "calibration": 0} == asdict(many.config) | {

@@ -44,8 +44,7 @@ def test_every_dependency_has_a_lower_bound() -> None:
     unbounded = [
         line
         for line in lines
-        if not line.startswith("colde[")
-        and not any(part.operator == ">=" for part in Requirement(line).specifier)
+        if not line.startswith("colde[") and not any(part.operator == ">=" for part in Requirement(line).specifier)
     ]
     assert unbounded == []
 

@@ -145,9 +145,7 @@ def escaped(text: str) -> str:
 def as_word(of: list[Part]) -> Document:
     body = []
     for part in of:
-        body.append(
-            p(escaped(part.heading), f"berschrift{min(2, part.level)}") if part.heading.strip() else ""
-        )
+        body.append(p(escaped(part.heading), f"berschrift{min(2, part.level)}") if part.heading.strip() else "")
         body += [p(escaped(text)) for text in part.text.split("\n\n")]
     with tempfile.TemporaryDirectory() as folder:
         data = write_word(Path(folder) / "a.docx", "".join(body)).read_bytes()
@@ -189,9 +187,7 @@ def test_no_letter_is_lost_in_a_web_page(of: list[Part]) -> None:
 # Alignment: a document with itself, both ways, in another order.
 
 
-def mirrored(
-    alignment: Alignment, *, back: bool = False
-) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
+def mirrored(alignment: Alignment, *, back: bool = False) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
     """State and places of every pair; of the way back as of the way there."""
     found = []
     for pair in alignment.pairs:

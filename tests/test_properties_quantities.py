@@ -41,9 +41,7 @@ _ODD = re.compile(r"[.,:/⁄'^–-]\s*\||\|\s*[.,:/⁄'^²³–-]|\S\||\|\S")
 """A bar beside the sign of a number, or without blanks around it, is no bar of a table, or no number."""
 AROUND = "The supplier delivers malted barley to the brewery every month, as the parties agreed in spring."
 
-drawn = st.one_of(
-    st.sampled_from(FORMS), st.lists(st.sampled_from(SIGNS), min_size=1, max_size=6).map("".join)
-)
+drawn = st.one_of(st.sampled_from(FORMS), st.lists(st.sampled_from(SIGNS), min_size=1, max_size=6).map("".join))
 
 
 @st.composite

@@ -68,9 +68,7 @@ def test_weights_are_listed_by_domain_in_the_order_of_the_parts() -> None:
     assert sum(IN_FIELD) == 1
 
 
-@pytest.mark.parametrize(
-    ("part", "reads"), list(zip(PARTS, [False, False, False, True, True, True], strict=True))
-)
+@pytest.mark.parametrize(("part", "reads"), list(zip(PARTS, [False, False, False, True, True, True], strict=True)))
 def test_parts_of_words_need_a_lexicon_in_any_domain(part: str, reads: bool) -> None:
     alone = {**dict.fromkeys(PARTS, 0.0), part: 1.0}
     assert ScoreWeights(**alone).reads_words is reads  # type: ignore[arg-type]

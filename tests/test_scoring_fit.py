@@ -35,9 +35,7 @@ from colde_cli.scoring.score import part_score
 NAMES = ("papers", "laws", "poems")
 
 
-def judged(
-    gains: Sequence[float], seed: int = 0, each: int = 300, noise: float = 0.2
-) -> tuple[np.ndarray, np.ndarray]:
+def judged(gains: Sequence[float], seed: int = 0, each: int = 300, noise: float = 0.2) -> tuple[np.ndarray, np.ndarray]:
     """As many related pairs as unrelated ones, and parts that rise so much where a pair is related; 0 for the last."""
     gains = [*gains, *[0.0] * (len(PARTS) - len(gains))]
     generator = np.random.default_rng(seed)
@@ -174,9 +172,7 @@ def test_what_holds_for_other_domains_was_measured_on_domains_left_out() -> None
     """Each domain tells by another part: the verdict for a third must not rest on weights that saw the domain."""
     sure = judged([0.8, 0, 0, 0], 1), judged([0, 0.8, 0, 0], 2)
     found = fitted(*sure)
-    assert (
-        found.calibration.slope < min(domain.calibration.slope for domain in found.score_weights.domains) / 2
-    )
+    assert found.calibration.slope < min(domain.calibration.slope for domain in found.score_weights.domains) / 2
 
 
 def test_the_table_holds_every_part_in_order() -> None:

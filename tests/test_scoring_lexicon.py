@@ -98,9 +98,7 @@ def test_nothing_has_no_terms_and_is_like_nothing(lexicon: Lexicon) -> None:
     assert overlap(nothing, lexicon.terms(chunks("the dog"))) == 0
 
 
-@given(
-    st.lists(st.lists(st.sampled_from(range(2, len(PIECES))), min_size=1, max_size=8), min_size=1, max_size=3)
-)
+@given(st.lists(st.lists(st.sampled_from(range(2, len(PIECES))), min_size=1, max_size=8), min_size=1, max_size=3))
 def test_overlap_is_a_cosine_of_either_order(texts: list[list[int]]) -> None:
     lexicon = Lexicon.learn([], CONTINUES, 2.0)
     found = [lexicon.terms([Chunk(0, 0, 0, Span(0, 1), (CLS, *text, SEP))]) for text in texts]

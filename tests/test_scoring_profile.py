@@ -351,6 +351,4 @@ def test_the_profile_of_another_model_is_refused(profile: FieldProfile) -> None:
 
 
 def test_the_model_counts_for_ten_documents() -> None:
-    assert blended_spreads(np.full(len(PARTS), 2.0), PRIOR_DOCUMENTS)[0] == pytest.approx(
-        ((4 + 0.18**2) / 2) ** 0.5
-    )
+    assert blended_spreads(np.full(len(PARTS), 2.0), PRIOR_DOCUMENTS)[0] == pytest.approx(((4 + 0.18**2) / 2) ** 0.5)

@@ -246,9 +246,7 @@ def test_one_chunk_in_common_outweighs_many_that_are_nearly_alike() -> None:
     shared = replace(query, centred_unit_vectors=axes[[0, 5, 6, 7]])
     alike = replace(query, centred_unit_vectors=near)
     assert float(np.mean((query.centred_unit_vectors @ alike.centred_unit_vectors.T).max(1))) > 0.7
-    assert float(
-        np.mean((query.centred_unit_vectors @ shared.centred_unit_vectors.T).max(1))
-    ) == pytest.approx(0.25)
+    assert float(np.mean((query.centred_unit_vectors @ shared.centred_unit_vectors.T).max(1))) == pytest.approx(0.25)
     sharp = ALL.sharpness
     assert counterparts(query, shared, sharp) > counterparts(query, alike, sharp)
 

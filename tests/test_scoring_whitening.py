@@ -92,8 +92,7 @@ def test_fields_are_read_as_they_were_written(tmp_path: Path) -> None:
     again = DomainFields.load(path)
     for one, other in zip(fields.whitenings, again.whitenings, strict=True):
         assert all(
-            np.array_equal(getattr(one, name), getattr(other, name))
-            for name in ("centre", "directions", "gains")
+            np.array_equal(getattr(one, name), getattr(other, name)) for name in ("centre", "directions", "gains")
         )
     assert again.covariance == pytest.approx(fields.covariance, abs=2e-3)
     assert again.covariance.shape == (SIZE, SIZE)

@@ -89,9 +89,7 @@ def test_a_chosen_document_gives_hits_and_their_differences(visitor: Visitor, ad
 def test_a_dropped_document_is_searched(visitor: Visitor, address: str) -> None:
     visitor.page.goto(address)
     with visitor.page.expect_navigation():
-        visitor.page.evaluate(
-            DROP, ["pumps.md", "# Pumps\n\nThe pump lifts water into the tower at night.\n"]
-        )
+        visitor.page.evaluate(DROP, ["pumps.md", "# Pumps\n\nThe pump lifts water into the tower at night.\n"])
     assert visitor.page.locator("h2").first.inner_text().endswith("Pumps")
     assert visitor.page.locator(".hit").count() == 3
 
@@ -147,9 +145,7 @@ def test_the_page_can_be_used_by_keys(visitor: Visitor, address: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_everything_can_be_read_and_is_named(
-    browser: Any, address: str, scheme: str, size: dict[str, int]
-) -> None:
+def test_everything_can_be_read_and_is_named(browser: Any, address: str, scheme: str, size: dict[str, int]) -> None:
     visitor = Visitor(browser, color_scheme=scheme, viewport=size)
     page = visitor.search(address)
     for path in ("", "/docs", "/login"):

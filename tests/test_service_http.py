@@ -92,9 +92,7 @@ def test_a_document_that_is_sent_is_ranked_as_the_command_ranks_it(
     body = valid("colde.rank.1", service.post("/v1/rank", files={"file": study()}, data={"explain": "true"}))
     copy = tmp_path / "study.pdf"
     copy.write_bytes(Path(V1).read_bytes())
-    printed = json.loads(
-        run(capsys, "rank", copy, folder, "--explain", "--format", "json", "--device", "cpu").out
-    )
+    printed = json.loads(run(capsys, "rank", copy, folder, "--explain", "--format", "json", "--device", "cpu").out)
     assert body["query"] == {"path": "study.pdf", "title": printed["query"]["title"]}
     for here, there in zip(body["results"], printed["results"], strict=True):
         assert here == {**there, "path": Path(there["path"]).relative_to(folder).as_posix()}
@@ -108,9 +106,7 @@ def test_a_document_of_the_corpus_is_ranked_without_itself(service: Any) -> None
     assert body["query"]["path"] == "field-study-v1.pdf"
 
 
-def test_an_index_is_served_without_its_files(
-    folder: Path, service: Any, kept: Encoder, tmp_path: Path
-) -> None:
+def test_an_index_is_served_without_its_files(folder: Path, service: Any, kept: Encoder, tmp_path: Path) -> None:
     copies = shutil.copytree(folder, tmp_path / "secret-place")
     colde_cli.Model(kept).index(tmp_path / "secret-index.colde", copies)
     shutil.rmtree(copies)
@@ -285,9 +281,7 @@ def test_a_report_is_a_page_that_cannot_ask_the_service(service: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/rank", "/v1/diff", "/v1/report"])
-@pytest.mark.parametrize(
-    "name", ["../broken.pdf", "/etc/passwd", "notes/../broken.pdf", "", "a\x00b", "x" * 5000]
-)
+@pytest.mark.parametrize("name", ["../broken.pdf", "/etc/passwd", "notes/../broken.pdf", "", "a\x00b", "x" * 5000])
 def test_no_path_leads_out_of_the_corpus(service: Any, path: str, name: str) -> None:
     if path == "/v1/rank":
         answer = service.post(path, data={"document": name})
@@ -303,9 +297,7 @@ def test_no_pattern_leads_out_of_the_corpus(service: Any, glob: str) -> None:
     assert service.get("/v1/documents", params={"glob": glob}).json()["documents"] == []
 
 
-@pytest.mark.parametrize(
-    "name", ["../../etc/passwd.md", "C:\\Windows\\x.md", "\x1b[31mx\u202e.md", f"{'x' * 900}.md"]
-)
+@pytest.mark.parametrize("name", ["../../etc/passwd.md", "C:\\Windows\\x.md", "\x1b[31mx\u202e.md", f"{'x' * 900}.md"])
 def test_a_file_name_is_only_text(service: Any, name: str) -> None:
     body = valid("colde.rank.1", service.post("/v1/rank", files={"file": (name, QUERY, "text/plain")}))
     shown = body["query"]["path"]
@@ -352,9 +344,7 @@ def test_what_is_asked_wrongly_is_said_in_a_sentence(
     problem(service.post("/v1/rank", data=sent), status, words)
 
 
-@pytest.mark.parametrize(
-    ("address", "known"), [("rank", "min_score"), ("diff", "passages"), ("report", "password")]
-)
+@pytest.mark.parametrize(("address", "known"), [("rank", "min_score"), ("diff", "passages"), ("report", "password")])
 def test_a_field_that_there_is_not_is_refused_by_name(service: Any, address: str, known: str) -> None:
     answer = service.post(f"/v1/{address}", data={"foo": "1"})
     problem(answer, 422, "no field 'foo'")
@@ -415,9 +405,7 @@ def test_a_token_is_asked_for(folder: Path, kept: Encoder) -> None:
             problem(answer, 401, "Authorization: Bearer")
             assert answer.headers["www-authenticate"] == "Bearer"
         for cookie in ("", TOKEN, "x" * 64, '"', "\xe4"):
-            answer = closed.get(
-                "/v1/documents", headers={"cookie": f"colde-session={cookie}".encode("latin-1")}
-            )
+            answer = closed.get("/v1/documents", headers={"cookie": f"colde-session={cookie}".encode("latin-1")})
             assert answer.status_code == 401
         assert closed.get("/openapi.json").status_code == 401
         right = {"authorization": f"Bearer {TOKEN}"}
@@ -493,9 +481,7 @@ def test_a_request_has_a_time_limit_and_leaves_no_work_behind(
     pytest.fail("the request never began")
 
 
-LONG = " ".join(
-    f"The pump of well {number} lifts water into tower {number % 97}." for number in range(20_000)
-)
+LONG = " ".join(f"The pump of well {number} lifts water into tower {number % 97}." for number in range(20_000))
 """Half a minute's work of one core."""
 
 

@@ -225,9 +225,7 @@ def test_standard_output_is_the_protocols_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("most", [1000, 1500, 3000, 10_000, 50_000])
-def test_answers_keep_their_room_and_read_every_character(
-    encoder: Encoder, tmp_path: Path, most: int
-) -> None:
+def test_answers_keep_their_room_and_read_every_character(encoder: Encoder, tmp_path: Path, most: int) -> None:
     file = tmp_path / "long.md"
     words = " ".join(f"word{number}" for number in range(3000))
     file.write_text(f"# Long \U0001f4a7 & {'x' * 300}\n\nShort.\n\n{words}\n\n- a\n- b\n\nThe end.\n")
@@ -243,9 +241,7 @@ def test_answers_keep_their_room_and_read_every_character(
         if not cursor:
             break
     assert " ".join(texts.values()).split() == re.sub(r"\s+", " ", " ".join(texts.values())).split()
-    assert words.split() == [
-        word for text in texts.values() for word in text.split() if word.startswith("word")
-    ]
+    assert words.split() == [word for text in texts.values() for word in text.split() if word.startswith("word")]
     comparison = Model(encoder).compare(read(file), read(file), ignore=IgnoreOptions(case=True))
     assert len(str(comparison_answer(comparison, most))) <= most
     assert pairs_answer(comparison, most).passages == []

@@ -20,9 +20,7 @@ from colde_cli.similarity.section_changes import SectionChange, section_changes
 PUMP = "The pump lifts water from the well into the tower every night while the whole town is asleep."
 TAX = "The council shall levy a tax of EUR 40 on every house, payable by 3 March, and does not refund it."
 CHOIR = "The choir rehearses a requiem on Thursdays, and the altos are always late, which annoys the tenors."
-BRIDGE = (
-    "A bridge of larch was built across the gorge by prisoners, and it has never needed any repair since."
-)
+BRIDGE = "A bridge of larch was built across the gorge by prisoners, and it has never needed any repair since."
 SCHOOL = "Children of the upper valley walk an hour to school, and in winter they are carried by a sledge."
 TEXTS = [PUMP, TAX, CHOIR, BRIDGE, SCHOOL]
 
@@ -144,9 +142,7 @@ def test_labels_of_equations_that_were_only_renumbered_are_not_flagged() -> None
 
 
 def test_a_short_passage_that_is_all_date_is_flagged(encoder: Encoder) -> None:
-    a, b = (
-        document(PUMP, f"Draft version {date}", TAX) for date in ("September 20, 2018", "February 7, 2021")
-    )
+    a, b = (document(PUMP, f"Draft version {date}", TAX) for date in ("September 20, 2018", "February 7, 2021"))
     (pair,) = [pair for pair in align(a, b, encoder).pairs if pair.edits]
     assert [(flag.kind.value, flag.a) for flag in pair.flags] == [("date", "September 20, 2018")]
 
@@ -175,9 +171,7 @@ def test_a_document_is_the_same_as_itself(texts: list[str]) -> None:
     one = document(*texts)
     assert set(states(align(one, one, None))) == {"same"}
     changes = section_changes(align(one, one, None), one, one)
-    assert [(change.state.value, change.same, change.moved) for change in changes] == [
-        ("matched", True, False)
-    ]
+    assert [(change.state.value, change.same, change.moved) for change in changes] == [("matched", True, False)]
 
 
 @settings(max_examples=60, deadline=None)
@@ -207,8 +201,7 @@ MIRROR = {"only_a": "only_b", "only_b": "only_a"}
 def of_both(alignment: Alignment) -> list[Mirrored]:
     """State and places of every pair."""
     return sorted(
-        (pair.state.value, tuple(p.index for p in pair.a), tuple(p.index for p in pair.b))
-        for pair in alignment.pairs
+        (pair.state.value, tuple(p.index for p in pair.a), tuple(p.index for p in pair.b)) for pair in alignment.pairs
     )
 
 
@@ -356,9 +349,7 @@ def test_a_document_without_words_shares_nothing() -> None:
 def test_numbers_that_a_word_processor_counts_make_no_edit() -> None:
     counted = document("Each party pays:", "the fee of the year", "The costs of travel are not included.")
     counted = replace(counted, report=replace(counted.report, counted_numbers=True))
-    printed = document(
-        "Each party pays:", "(a) the fee of the year", "4.2 The costs of travel are not included."
-    )
+    printed = document("Each party pays:", "(a) the fee of the year", "4.2 The costs of travel are not included.")
     assert states(align(counted, printed, None)) == ["same"] * 3
     other = document("Each party pays:", "(a) the fee of the year", "4.2 The costs of travel are included.")
     assert states(align(counted, other, None)) == ["same", "same", "edited"]

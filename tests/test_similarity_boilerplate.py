@@ -50,9 +50,9 @@ def test_a_clause_pasted_into_a_paragraph_goes_and_the_rest_stays() -> None:
 
 def test_layout_and_typography_make_no_other_clause() -> None:
     text = SECRET.replace("Agreement", "Agree-\u00adment").replace(" ", "\n ").replace("secret", "se-\ncret")
-    assert left(
-        document(("1 Fee", FEE), ("2 Other", text.replace("Agree-\u00adment", "Agree\u00adment")))
-    ) == (f"1 Fee\n\n{FEE}\n\n2 Other")
+    assert left(document(("1 Fee", FEE), ("2 Other", text.replace("Agree-\u00adment", "Agree\u00adment")))) == (
+        f"1 Fee\n\n{FEE}\n\n2 Other"
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,16 +138,12 @@ def test_sentences_are_of_the_template_however_the_document_is_cut() -> None:
     assert "Humidity above 85 % did bias" in " ".join(rest.text.split())
 
 
-texts = st.lists(
-    st.sampled_from([LAW, SECRET, NOTICE, FEE, "None.", LAW.replace("York", "Jersey")]), min_size=1
-)
+texts = st.lists(st.sampled_from([LAW, SECRET, NOTICE, FEE, "None.", LAW.replace("York", "Jersey")]), min_size=1)
 
 
 @settings(max_examples=60)
 @given(texts, texts)
-def test_every_word_that_goes_stands_in_the_template_and_no_other_does(
-    own: list[str], other: list[str]
-) -> None:
+def test_every_word_that_goes_stands_in_the_template_and_no_other_does(own: list[str], other: list[str]) -> None:
     whole = document(("1 Fee", "Nothing like this stands anywhere else. " + " ".join(own)))
     template = assemble("t", "", [Part("", "\n\n".join(other))])
     found = Boilerplate([template]).without(whole)

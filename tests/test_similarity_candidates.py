@@ -70,9 +70,7 @@ def test_blocks_of_a_table_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatc
 
     def found() -> tuple[list[FloatArray], object]:
         alike = WordCosines.of(words, words, list(range(25)), list(range(4, 30)))
-        return list(scores.of_passages(passages(*spans), passages(*spans))), lexical_candidates(
-            words, words, alike
-        )
+        return list(scores.of_passages(passages(*spans), passages(*spans))), lexical_candidates(words, words, alike)
 
     (whole,), candidates = found()
     monkeypatch.setattr("colde_cli.similarity.candidates._ROWS", 7)

@@ -43,9 +43,7 @@ def test_cosines_are_bounded_and_symmetric(a: np.ndarray, b: np.ndarray) -> None
 def test_cosines_are_those_of_the_textbook() -> None:
     a = np.array([[3, 4], [1, 0], [0, 0]], np.float32)
     assert np.allclose(cosines(a, a), np.array([[1, 0.6, 0], [0.6, 1, 0], [0, 0, 0]]))
-    many = (
-        np.random.default_rng(0).standard_normal((400, 7)).astype(np.float32)
-    )  # rounding goes beyond 1 and -1
+    many = np.random.default_rng(0).standard_normal((400, 7)).astype(np.float32)  # rounding goes beyond 1 and -1
     assert cosines(many, many).max() <= 1.0
     assert cosines(many, -many).min() >= -1.0
     assert cosine(a[0], -a[0]) == pytest.approx(-1.0)
@@ -257,9 +255,7 @@ def test_a_changed_word_costs_two_hits_and_one_token() -> None:
 def test_scattered_words_do_not_add_up() -> None:
     ordered = list(range(200))
     # Every fourth couple is shared: each costs three misses, so that a run of several is worth less than one.
-    scattered = [
-        word for start in range(0, 200, 4) for word in (start, start + 1, 1000 + start, 2000 + start)
-    ]
+    scattered = [word for start in range(0, 200, 4) for word in (start, start + 1, 1000 + start, 2000 + start)]
     assert stretch(chunk(*ordered), chunk(*scattered)) == 1
 
 

@@ -187,9 +187,6 @@ def test_where_only_typesetting_differs_its_places_are_told() -> None:
 
 def test_a_heading_in_another_place_is_told() -> None:
     text = "The council shall levy a tax of EUR 40 on every house."
-    a, b = (
-        assemble("", "", [Part("", text if first else ""), Part("Tax", "" if first else text)])
-        for first in (1, 0)
-    )
+    a, b = (assemble("", "", [Part("", text if first else ""), Part("Tax", "" if first else text)]) for first in (1, 0))
     found = compared(a, b)
     assert found.typesetting or any(change.state.value != "matched" for change in found.section_changes)

@@ -49,12 +49,8 @@ The Supplier shall bear the risk up to the Delivery Point (the "Risk Line").
 RULES = "The Supplier shall deliver the malt. The Customer must pay. Either may end it."
 
 
-@pytest.mark.parametrize(
-    ("pattern", "groups"), TABLES, ids=["duty", "scope", "quantity", "comparison", "exception"]
-)
-def test_every_phrase_is_found_whole_and_has_its_group(
-    pattern: re.Pattern[str], groups: Mapping[str, str]
-) -> None:
+@pytest.mark.parametrize(("pattern", "groups"), TABLES, ids=["duty", "scope", "quantity", "comparison", "exception"])
+def test_every_phrase_is_found_whole_and_has_its_group(pattern: re.Pattern[str], groups: Mapping[str, str]) -> None:
     for phrase, name in groups.items():
         capitals = phrase.replace("ß", "ẞ").upper()
         for written in (phrase, capitals, phrase.replace(" ", "\n  "), phrase.replace("'", "’")):
@@ -178,9 +174,7 @@ def test_a_party_in_capitals_is_a_party() -> None:
 
 def test_an_exchanged_party_is_flagged_and_a_possessive_is_not() -> None:
     terms = read_terms(CONTRACT)
-    (flag,) = flags(
-        "The cost is borne by the Supplier alone.", "The cost is borne by BBL alone.", terms=terms
-    )
+    (flag,) = flags("The cost is borne by the Supplier alone.", "The cost is borne by BBL alone.", terms=terms)
     assert (flag.kind.value, flag.a, flag.b) == ("party", "Supplier", "BBL")
     (flag,) = flags("Either party may end it at will.", "BBL may end it at will.", terms=terms)
     assert (flag.kind.value, flag.a, flag.b) == ("party", "Either party", "BBL")
@@ -208,9 +202,7 @@ def test_who_is_a_party_and_what_is_defined() -> None:
     terms = read_terms(LONG, LONG)
     assert terms.parties == {"Supplier", "Affiliates", "BBL", "Kerr", "Buyer"}
     assert terms.defined == {"Batch", "Lot", "Malz", "Water", "Ghost", "Depot Key", "Gate", "Pension Plan"}
-    found = [
-        match[0] for match in terms.term_pattern.finditer("the Depot\nKeys, Batches of Water, a Gatehouse")
-    ]
+    found = [match[0] for match in terms.term_pattern.finditer("the Depot\nKeys, Batches of Water, a Gatehouse")]
     assert found == ["Depot\nKeys", "Batches", "Water"]
 
 
@@ -257,9 +249,7 @@ def test_terms_in_the_plural_are_the_same(written: str, value: str) -> None:
 
 def text(title: str, *parts: tuple[str, str]) -> Document:
     kinds = {"Abstract": SectionKind.ABSTRACT, "References": SectionKind.REFERENCES}
-    return assemble(
-        "a", title, [Part(name, words, kind=kinds.get(name, SectionKind.BODY)) for name, words in parts]
-    )
+    return assemble("a", title, [Part(name, words, kind=kinds.get(name, SectionKind.BODY)) for name, words in parts])
 
 
 @pytest.mark.parametrize(

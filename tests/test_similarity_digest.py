@@ -58,9 +58,7 @@ def test_the_same_replacement_throughout_is_counted() -> None:
         ("4 Books", "Osei keeps the books in the office."),
         ("5 Meter", "Osei reads the meter every day."),
     ]
-    found = ComparisonDigest.of(
-        compared(document(a), document([(h, t.replace("Osei", "Brandt")) for h, t in a]))
-    )
+    found = ComparisonDigest.of(compared(document(a), document([(h, t.replace("Osei", "Brandt")) for h, t in a])))
     assert (found.changes, found.throughout) == (3, 3)
 
 

@@ -85,9 +85,7 @@ def test_lists_that_differ_in_marks_and_numbers_alone_are_the_same(
     one: tuple[tuple[str, int], ...], two: tuple[tuple[str, int], ...]
 ) -> None:
     a, b = (
-        "\n".join(
-            mark + text.format(number, number) for text, (mark, number) in zip(SENTENCES, drawn, strict=True)
-        )
+        "\n".join(mark + text.format(number, number) for text, (mark, number) in zip(SENTENCES, drawn, strict=True))
         for drawn in (one, two)
     )
     ignore = IgnoreOptions(renumbering=True, list_marks=True)

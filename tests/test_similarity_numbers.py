@@ -121,9 +121,9 @@ def test_what_may_mean_something_else_stays_in_words(text: str, figures: str) ->
 )  # fmt: skip
 def test_a_date_is_one_number(date: str) -> None:
     text = f"It was due on {date} at the mill."
-    assert [
-        (mention.kind.value, text[mention.span.start : mention.span.end]) for mention in numbers(text)
-    ] == [("date", date)]
+    assert [(mention.kind.value, text[mention.span.start : mention.span.end]) for mention in numbers(text)] == [
+        ("date", date)
+    ]
     assert re.fullmatch(NUMBER, date)
     assert flags(text, text.replace("due", "made")) == ()
 

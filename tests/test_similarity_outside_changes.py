@@ -27,9 +27,7 @@ from colde_cli.similarity.pairs import State
 from colde_cli.views.changes import difference, not_listed, outside_rows, row_line, same_sentence, uncompared
 
 
-def document(
-    *items: OutsideText | UnreadPart, form: str = "docx", text: str = "The rent is due."
-) -> Document:
+def document(*items: OutsideText | UnreadPart, form: str = "docx", text: str = "The rent is due.") -> Document:
     plain = assemble("a.docx", "Lease", [Part("", text)])
     texts = tuple(item for item in items if isinstance(item, OutsideText))
     parts = tuple(item for item in items if isinstance(item, UnreadPart))
@@ -121,9 +119,7 @@ def test_scripts_alone_make_no_difference_but_prove_nothing() -> None:
 
 
 def test_what_a_format_cannot_hold_is_named() -> None:
-    a = document(
-        header("Draft"), OutsideText(OutsideKind.COMMENTS, "Ann: why?"), picture("aa"), picture("bb")
-    )
+    a = document(header("Draft"), OutsideText(OutsideKind.COMMENTS, "Ann: why?"), picture("aa"), picture("bb"))
     b = document(form="text")
     found = compare_outside(a, b)
     assert uncompared(found, a, b) == ["B is a text file: a comment and 2 pictures of A have no counterpart."]
@@ -243,9 +239,7 @@ def test_nothing_that_differs_is_proven(
     def compared(one: Document) -> dict[Kind, list[str]]:
         return {
             kind: [
-                item.text if isinstance(item, OutsideText) else item.digest
-                for item in one.beside
-                if item.kind is kind
+                item.text if isinstance(item, OutsideText) else item.digest for item in one.beside if item.kind is kind
             ]
             for kind in KINDS.values()
         }

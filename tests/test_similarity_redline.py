@@ -29,9 +29,7 @@ from colde_cli.similarity.redline import (
 from colde_cli.similarity.section_changes import SectionState, section_changes
 from colde_cli.similarity.typesetting import content
 
-some_words = st.lists(
-    st.sampled_from("the pump, runs. at night 31 % “never” low-cost (no) its".split()), max_size=25
-)
+some_words = st.lists(st.sampled_from("the pump, runs. at night 31 % “never” low-cost (no) its".split()), max_size=25)
 
 
 def marked(a: str, b: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> list[tuple[str, str]]:
@@ -91,16 +89,12 @@ def test_a_text_has_no_edits_against_itself(text: list[str]) -> None:
     assert redline(" ".join(text), "  \n".join(text)) == ()
 
 
-few_words = st.lists(
-    st.sampled_from("and shall not may pay the fee 5 7 % - low-cost lowcost".split()), max_size=9
-)
+few_words = st.lists(st.sampled_from("and shall not may pay the fee 5 7 % - low-cost lowcost".split()), max_size=9)
 
 
 @settings(max_examples=150, deadline=None)
 @given(few_words, few_words, st.booleans())
-def test_the_edits_the_other_way_round_are_the_same_turned_over(
-    a: list[str], b: list[str], readable: bool
-) -> None:
+def test_the_edits_the_other_way_round_are_the_same_turned_over(a: list[str], b: list[str], readable: bool) -> None:
     one, two = " ".join(a), " ".join(b)
     back = redline(two, one, readable=readable)
     assert tuple((edit.b, edit.a) for edit in back) == tuple(
@@ -165,9 +159,7 @@ def test_what_is_ignored_is_no_edit(ignore: IgnoreOptions, a: str, b: str) -> No
         (WHITESPACE, "the Buyer pays", "the buyer pays", [("Buyer", "buyer")]),
     ],
 )
-def test_what_is_not_ignored_still_is(
-    ignore: IgnoreOptions, a: str, b: str, expected: list[tuple[str, str]]
-) -> None:
+def test_what_is_not_ignored_still_is(ignore: IgnoreOptions, a: str, b: str, expected: list[tuple[str, str]]) -> None:
     assert marked(a, b, ignore) == expected
     assert normal(a, ignore) != normal(b, ignore)
 
@@ -240,11 +232,7 @@ def test_ignoring_numbers_every_number_may_be_another(texts: list[str], data: st
 
 
 @settings(max_examples=60)
-@given(
-    st.lists(
-        st.sampled_from(["The", "pump,", "5 %", "%", "“low-cost”", "(no)", "oﬃce", "May", "–"]), max_size=12
-    )
-)
+@given(st.lists(st.sampled_from(["The", "pump,", "5 %", "%", "“low-cost”", "(no)", "oﬃce", "May", "–"]), max_size=12))
 def test_ignoring_white_space_blanks_may_stand_anywhere_but_between_digits(pieces: list[str]) -> None:
     one, two = "  \n".join(pieces), "".join(pieces)
     assert normal(one, WHITESPACE) == normal(two, WHITESPACE)

@@ -21,9 +21,7 @@ BODIES = {
 
 
 def document(*parts: tuple[str, str]) -> Document:
-    return assemble(
-        "", "", [Part(heading, text, heading.split(" ")[0].count(".") + 1) for heading, text in parts]
-    )
+    return assemble("", "", [Part(heading, text, heading.split(" ")[0].count(".") + 1) for heading, text in parts])
 
 
 def numbered(*names: str) -> Document:
@@ -35,17 +33,11 @@ def changes(a: Document, b: Document) -> list[SectionChange]:
 
 
 def told(a: Document, b: Document) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
-    return [
-        (c.state.value, c.a, c.b)
-        for c in changes(a, b)
-        if c.state.value != "matched" or c.moved or not c.same
-    ]
+    return [(c.state.value, c.a, c.b) for c in changes(a, b) if c.state.value != "matched" or c.moved or not c.same]
 
 
 def test_numbers_are_no_part_of_a_name() -> None:
-    assert told(numbered("Pump", "Tax", "Choir"), numbered("Pump", "Bridge", "Tax", "Choir")) == [
-        ("added", (), (1,))
-    ]
+    assert told(numbered("Pump", "Tax", "Choir"), numbered("Pump", "Bridge", "Tax", "Choir")) == [("added", (), (1,))]
     assert told(numbered("Pump", "Tax", "Choir"), numbered("Pump", "Choir")) == [("dropped", (1,), ())]
 
 

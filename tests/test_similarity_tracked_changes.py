@@ -16,15 +16,11 @@ PIER = "Ten lamps hang on the pier. The harbour master lights them at dusk."
 ROPE = "Every rope is tarred in spring. A worn rope is cut into mats."
 
 PARAGRAPHS = st.lists(
-    st.sampled_from(
-        [SHORE, PIER, ROPE, SHORE + " " + PIER, PIER.replace("Ten", "Twelve"), "None.", "ﬁne — “words”"]
-    ),
+    st.sampled_from([SHORE, PIER, ROPE, SHORE + " " + PIER, PIER.replace("Ten", "Twelve"), "None.", "ﬁne — “words”"]),
     min_size=1,
     max_size=4,
 )
-PARTS = st.lists(
-    st.tuples(st.sampled_from(["", "1 Shore", "2 Pier", "Rope"]), PARAGRAPHS), min_size=1, max_size=4
-)
+PARTS = st.lists(st.tuples(st.sampled_from(["", "1 Shore", "2 Pier", "Rope"]), PARAGRAPHS), min_size=1, max_size=4)
 
 
 def made(*parts: tuple[str, list[str]]) -> Document:
@@ -154,17 +150,11 @@ def test_words_of_a_pair_are_found_in_the_merged_text() -> None:
     alignment = align(a, b, None)
     text = tracked_text(a, b, alignment)
     for pair in alignment.pairs:
-        for flow, span, words in zip(
-            (text.a, text.b), text.spans(pair), (pair.a_text, pair.b_text), strict=True
-        ):
+        for flow, span, words in zip((text.a, text.b), text.spans(pair), (pair.a_text, pair.b_text), strict=True):
             assert (span is None) is (not words)
             if span is not None:
                 assert flow.text[span.start : span.end].replace(BREAK, "\n\n") == words
         for edit in pair.edits:
             left, right = text.edit(pair, edit)
-            assert (
-                text.a.text[left.start : left.end].split() == pair.a_text[edit.a.start : edit.a.end].split()
-            )
-            assert (
-                text.b.text[right.start : right.end].split() == pair.b_text[edit.b.start : edit.b.end].split()
-            )
+            assert text.a.text[left.start : left.end].split() == pair.a_text[edit.a.start : edit.a.end].split()
+            assert text.b.text[right.start : right.end].split() == pair.b_text[edit.b.start : edit.b.end].split()

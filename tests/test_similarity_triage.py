@@ -48,6 +48,4 @@ def test_every_changed_pair_is_listed_once_and_a_flag_outweighs_length() -> None
     changes = ordered_changes(found)
     listed = sorted(number for change in changes for number in change.pairs)
     assert listed == [number for number, pair in enumerate(found) if weight(pair)]
-    assert min(weight(pair) for pair in found if pair.flags) > max(
-        weight(pair) for pair in found if not pair.flags
-    )
+    assert min(weight(pair) for pair in found if pair.flags) > max(weight(pair) for pair in found if not pair.flags)

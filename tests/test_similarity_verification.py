@@ -22,9 +22,7 @@ FEES = "The fee is EUR 58 per month. It is due on 8 January 2024."
 SIGNED = "Signed by [NAME] of [TOWN] on ____."
 
 
-def made(
-    pumps: str = PUMPS, fees: str = FEES, signed: str = SIGNED, names: str = "One,Fees,Signatures"
-) -> Document:
+def made(pumps: str = PUMPS, fees: str = FEES, signed: str = SIGNED, names: str = "One,Fees,Signatures") -> Document:
     return document(list(zip(names.split(","), (pumps, fees, signed), strict=True)))
 
 
@@ -37,9 +35,7 @@ def verified(b: Document, *allow: str) -> bool:
     st.sampled_from([IgnoreOptions(), IgnoreOptions(True, True, True), IgnoreOptions(list_marks=True)]),
 )
 @settings(max_examples=30)
-def test_with_nothing_allowed_it_agrees_with_the_status_of_diff(
-    comparison: Comparison, ignore: IgnoreOptions
-) -> None:
+def test_with_nothing_allowed_it_agrees_with_the_status_of_diff(comparison: Comparison, ignore: IgnoreOptions) -> None:
     a, b = comparison.a.document, comparison.b.document
     found = verify_documents(a, b, (), ignore)
     assert found.verified is same_texts(a, b, ignore)
@@ -50,9 +46,7 @@ def test_with_nothing_allowed_it_agrees_with_the_status_of_diff(
 @settings(max_examples=20)
 def test_where_everything_may_change_everything_is_verified(comparison: Comparison) -> None:
     a, b = comparison.a.document, comparison.b.document
-    one, other = (
-        replace(of, sections=tuple(replace(one, heading="x") for one in of.sections)) for of in (a, b)
-    )
+    one, other = (replace(of, sections=tuple(replace(one, heading="x") for one in of.sections)) for of in (a, b))
     assert verify_documents(one, other, ["x"]).verified
 
 
@@ -63,9 +57,7 @@ numbers = st.integers(0, 999).map(str)
 @settings(max_examples=30)
 def test_only_the_words_of_a_pattern_may_change(drawn: list[str], more: str) -> None:
     days, fee, day, year = drawn
-    b = made(
-        PUMPS.replace("30", days), FEES.replace("58", fee).replace("8 J", f"{day} J").replace("2024", year)
-    )
+    b = made(PUMPS.replace("30", days), FEES.replace("58", fee).replace("8 J", f"{day} J").replace("2024", year))
     assert verified(b, r"/\d+/")
     if more:
         worse = made(PUMPS.replace("30", days), FEES.replace("58", fee).replace(" is due", f" is{more} due"))
@@ -125,9 +117,7 @@ def test_no_sign_of_a_document_passes_for_a_match(sign: str) -> None:
 
 
 def test_only_the_edits_that_are_not_allowed_are_listed() -> None:
-    (pair,) = verify_documents(
-        made(), made(fees=FEES.replace("58", "63").replace("month", "day")), [r"/\d+/"]
-    ).passages
+    (pair,) = verify_documents(made(), made(fees=FEES.replace("58", "63").replace("month", "day")), [r"/\d+/"]).passages
     assert [pair.b_text[edit.b.start : edit.b.end] for edit in pair.edits] == ["day"]
     assert pair.flags == ()
 

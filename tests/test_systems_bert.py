@@ -48,8 +48,7 @@ def test_a_vector_depends_on_neither_padding_nor_company_nor_order(backbone: Bac
 
 def test_pools_differ(backbone: Backbone) -> None:
     found = [
-        vectors(untrained(backbone, network=(("pool", pool),))[0], TEXTS[1:2])
-        for pool in ("mean", "cls", "pooler")
+        vectors(untrained(backbone, network=(("pool", pool),))[0], TEXTS[1:2]) for pool in ("mean", "cls", "pooler")
     ]
     assert np.abs(found[0] - found[1]).max() > 0.01
     assert np.abs(found[1] - found[2]).max() > 0.01

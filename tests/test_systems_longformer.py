@@ -72,8 +72,7 @@ def test_a_token_far_away_is_seen_through_the_first_one_only(network: SLong) -> 
 
     with torch.no_grad():
         seen = [
-            window_attention(layer, network.longformer.embeddings(input_ids=given), present)
-            for given in (ids, changed)
+            window_attention(layer, network.longformer.embeddings(input_ids=given), present) for given in (ids, changed)
         ]
     moved = (seen[0] - seen[1])[0].abs().amax(-1) > 1e-6
     assert moved.nonzero().flatten().tolist() == [0, 36, 37, 38, 39, 40]
@@ -93,9 +92,7 @@ def test_a_vector_depends_on_neither_padding_nor_company(network: SLong) -> None
 def test_the_graph_gives_what_the_network_gives_at_every_length(network: SLong, tmp_path: Path) -> None:
     graph = tmp_path / "tower.onnx"
     write_system_graph(network, CONFIG, graph)
-    rows = [
-        Rows.of([[1 + number % 49 for number in range(3, 3 + length)]]) for length in (1, 3, 8, 9, 33, 70)
-    ]
+    rows = [Rows.of([[1 + number % 49 for number in range(3, 3 + length)]]) for length in (1, 3, 8, 9, 33, 70)]
     assert difference(network, CONFIG, graph, rows) < 1e-5
 
 
@@ -131,8 +128,6 @@ def test_a_longformer_is_taken_as_it_is(tmp_path: Path) -> None:
     assert (config.row_tokens, config.network["id_shift"], config.dim) == (70, 1, 32)
     made = SLong(config)
     made.load_pretrained(found.weights)
-    assert torch.equal(
-        made.longformer.embeddings.word_embeddings.weight, theirs.embeddings.word_embeddings.weight
-    )
+    assert torch.equal(made.longformer.embeddings.word_embeddings.weight, theirs.embeddings.word_embeddings.weight)
     with pytest.raises(ValueError, match="lack"):
         made.load_pretrained({})

@@ -147,9 +147,7 @@ def test_order_of_blocks_matters_to_the_document_and_not_to_the_sum() -> None:
 @pytest.mark.parametrize("combine", NAMES)
 def test_gradients_reach_every_weight(combine: Combination) -> None:
     network = smith_of(combine).train()
-    network(batch_of(documents())).mul(
-        torch.arange(Smith.dim({**SIZES, "combine": combine}))
-    ).sum().backward()
+    network(batch_of(documents())).mul(torch.arange(Smith.dim({**SIZES, "combine": combine}))).sum().backward()
     lacking = [name for name, weight in network.named_parameters() if weight.grad is None]
     assert lacking == []
     # Keys' biases cancel in a softmax, positions beyond the longest text are not used.

@@ -140,9 +140,7 @@ def texts(count: int = 12, seed: int = 0) -> list[Rows]:
 
 
 def heads_of(objective: Any, std: float = 0.2) -> tuple[SmithPretraining, tuple[Any, ...]]:
-    batch = MaskedBatch.of(
-        stack(texts()).ids.astype(np.int64), vocabulary(), objective, np.random.default_rng(0)
-    )
+    batch = MaskedBatch.of(stack(texts()).ids.astype(np.int64), vocabulary(), objective, np.random.default_rng(0))
     heads = SmithPretraining(smith_of(std, dropout=0.0))
     return heads, tuple(None if array is None else torch.from_numpy(array) for array in batch)
 

@@ -56,9 +56,7 @@ class Case:
     def rows(self, text: str) -> Rows:
         return self.pack(text, TOKENIZER, self.config)
 
-    def run(
-        self, network: nn.Module, texts: Sequence[str], more_rows: int = 0, more_tokens: int = 0
-    ) -> Tensor:
+    def run(self, network: nn.Module, texts: Sequence[str], more_rows: int = 0, more_tokens: int = 0) -> Tensor:
         rows = padded(stack([self.rows(text) for text in texts]), more_rows, more_tokens)
         vectors: Tensor = network(torch.from_numpy(rows.ids), torch.from_numpy(rows.paragraphs))
         return vectors
@@ -106,9 +104,7 @@ def test_one_vector_of_unit_length_per_text(case: Case) -> None:
 @every_tower
 @given(random=st.randoms(use_true_random=False), more_rows=st.integers(0, 3), more_tokens=st.integers(0, 4))
 @settings(deadline=None, max_examples=8)
-def test_vector_ignores_padding_mates_and_order(
-    case: Case, random: Random, more_rows: int, more_tokens: int
-) -> None:
+def test_vector_ignores_padding_mates_and_order(case: Case, random: Random, more_rows: int, more_tokens: int) -> None:
     network = case.build()
     texts = [*TEXTS, ""]  # a text of nothing must not spoil its mates
     random.shuffle(texts)

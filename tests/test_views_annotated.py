@@ -61,9 +61,7 @@ def points_of(mark: Any) -> list[float]:
 def words_under(path: Path, note: str) -> dict[str, list[float]]:
     """The words under the marks with a note, and the corners of each mark."""
     with closing(pdfium.PdfDocument(path)) as pages:
-        marks = [
-            (pages[number], points_of(mark)) for number, mark in marks_of(path) if note in mark["/Contents"]
-        ]
+        marks = [(pages[number], points_of(mark)) for number, mark in marks_of(path) if note in mark["/Contents"]]
         return {words_in(page, points): points for page, points in marks}
 
 
@@ -116,9 +114,7 @@ def test_notes_hold_both_texts_and_the_flags(folder: Path) -> None:
 
 def test_annotations_are_whole_and_named_after_their_changes(folder: Path) -> None:
     marks = [mark for _, mark in marks_of(folder / "field-study-v2-annotated.pdf")]
-    assert {EDITED_BAR.name, MOVED.name, INSERTED.name, "Deleted here"} <= {
-        str(one["/Subj"]) for one in marks
-    }
+    assert {EDITED_BAR.name, MOVED.name, INSERTED.name, "Deleted here"} <= {str(one["/Subj"]) for one in marks}
     for mark in marks:
         assert (mark["/Subtype"], mark["/F"]) == ("/Highlight", 4)
         assert len(mark["/QuadPoints"]) % 8 == 0
@@ -193,9 +189,7 @@ def test_what_cannot_be_annotated_is_refused_before_the_work(tmp_path: Path) -> 
         check_annotation(tmp_path, *inputs, inputs)
 
 
-def test_a_text_beside_a_pdf_is_left_out_with_a_word(
-    capsys: Capture, tmp_path: Path, kept_cache: None
-) -> None:
+def test_a_text_beside_a_pdf_is_left_out_with_a_word(capsys: Capture, tmp_path: Path, kept_cache: None) -> None:
     text = tmp_path / "draft.txt"
     text.write_text(run(capsys, "text", OTHER).out.replace("thirty", "sixty"))
     result = run(capsys, "diff", text, OTHER, "--annotate", tmp_path / "out", "--format", "json")
@@ -232,9 +226,7 @@ def test_a_folder_that_may_not_be_written_is_told_with_the_name_of_the_output(
     if kind == "typeset":
         pytest.importorskip("reportlab", reason="reportlab is not installed")
         other = tmp_path / "other.txt"
-        other.write_text(
-            "The sensors on the sill measure fine particles. The volunteers read them each evening.\n"
-        )
+        other.write_text("The sensors on the sill measure fine particles. The volunteers read them each evening.\n")
     closed.mkdir(mode=0o500)
     with permissions_count():
         written = run(capsys, "diff", V1, other, "-o", closed / "out.pdf")

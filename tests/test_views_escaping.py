@@ -113,14 +113,10 @@ def test_what_github_makes_alive_afterwards_has_an_invisible_blank_in_it(text: s
     shown = Shown(MarkdownIt("commonmark").render(markdown(text))).words.strip()
     assert shown != text
     assert visible(shown) == text
-    assert not re.search(
-        r"@[\w-]|#\d|GH-\d|[!&%]\d|:\w[^\s]*:|https?://|www\.|mailto:m|ftp:/|[\da-f]{7,40}", shown
-    )
+    assert not re.search(r"@[\w-]|#\d|GH-\d|[!&%]\d|:\w[^\s]*:|https?://|www\.|mailto:m|ftp:/|[\da-f]{7,40}", shown)
 
 
-@pytest.mark.parametrize(
-    "text", ["12:30:45", "section 3: results", "R&D", "C# and F#", "20261121", "deadbeef"]
-)
+@pytest.mark.parametrize("text", ["12:30:45", "section 3: results", "R&D", "C# and F#", "20261121", "deadbeef"])
 def test_what_is_not_alive_stays_whole(text: str) -> None:
     assert "&#8203;" not in markdown(text)
 
@@ -129,9 +125,7 @@ def test_a_dollar_sign_begins_no_formula() -> None:
     assert markdown("US$5 or $6") == "US<span>$</span>5 or <span>$</span>6"
 
 
-@pytest.mark.parametrize(
-    "text", ["=1+1", "+1", "-1", "@SUM(A1)", "＝1", "＋1", "－1", "＠a", "\t=1", "\r\n=1"]
-)
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "＝1", "＋1", "－1", "＠a", "\t=1", "\r\n=1"])
 def test_no_cell_is_a_formula(text: str) -> None:
     assert spreadsheet(text) == f"'{plain(text)}"
 

@@ -28,13 +28,9 @@ ATTACKED = RobustnessResult(
 
 def evaluation() -> Evaluation:
     """Two systems without intervals, thresholds or curves; one was attacked."""
-    results = tuple(
-        SystemResult(name, {"auc": Figure(value)}) for name, value in (("one", 0.8124), ("two", 0.8119))
-    )
+    results = tuple(SystemResult(name, {"auc": Figure(value)}) for name, value in (("one", 0.8124), ("two", 0.8119)))
     field = SetResult("field", 9, 4, 6, {"": 5}, 0, None, None, results, (), (), {"one": ATTACKED})
-    return Evaluation(
-        "test", (SystemFacts("one", "model"), SystemFacts("two", "control")), (field,), None, 0, 0
-    )
+    return Evaluation("test", (SystemFacts("one", "model"), SystemFacts("two", "control")), (field,), None, 0, 0)
 
 
 def test_robustness_is_in_every_view_but_csv() -> None:

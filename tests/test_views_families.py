@@ -25,9 +25,7 @@ shares = st.floats(0.01, 1)
 closest = st.builds(Closest, words, st.sampled_from(Relation), shares, shares)
 members = st.builds(Member, words, words, st.integers(0, 10**6), st.integers(0, 10**9))
 followers = st.builds(Member, words, words, st.integers(0, 10**6), st.integers(0, 10**9), closest)
-groups = st.builds(
-    lambda first, rest: Family((first, *rest)), members, st.lists(followers, min_size=1, max_size=3)
-)
+groups = st.builds(lambda first, rest: Family((first, *rest)), members, st.lists(followers, min_size=1, max_size=3))
 found = st.builds(
     Families,
     st.lists(groups, max_size=3).map(tuple),
@@ -68,9 +66,7 @@ def test_the_page_is_valid_and_runs_nothing(families: Families, linked: bool) ->
     links = {pair: f"{place:04}.html" for place, pair in enumerate(families.pairs())} if linked else {}
     tree = safe_page(families, links=links)
     assert {address[0] for address in tree.xpath("//a/@href")} <= {"#", "0"}
-    assert len(tree.xpath("//article")) == len(families.groups) + len(
-        {p.whole.path for p in families.contained}
-    )
+    assert len(tree.xpath("//article")) == len(families.groups) + len({p.whole.path for p in families.contained})
     shown = len(tree.xpath("//a[@class='open']")), len(tree.xpath("//code"))
     assert shown == ((len(families.pairs()), 0) if linked else (0, len(families.pairs())))
 

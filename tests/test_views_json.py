@@ -27,9 +27,7 @@ Validator = jsonschema.Draft202012Validator
 
 @pytest.fixture(scope="module")
 def schema() -> Validator:
-    return Validator(
-        json.loads(files("colde_cli.views").joinpath("schemas/colde.diff.2.json").read_text("utf-8"))
-    )
+    return Validator(json.loads(files("colde_cli.views").joinpath("schemas/colde.diff.2.json").read_text("utf-8")))
 
 
 def check_passage(passage: Value) -> None:

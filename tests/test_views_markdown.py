@@ -21,9 +21,7 @@ from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.views.output import Format, show
 
 GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
-OURS = set(
-    "p table thead tbody tr th td strong h3 blockquote del ins span sub details summary br code".split()
-)
+OURS = set("p table thead tbody tr th td strong h3 blockquote del ins span sub details summary br code".split())
 PAYMENT = "The council shall not pay 58 dollars to anybody within the year.\n\nNothing else is due."
 A = document([("1 Payment", PAYMENT)])
 B = document(
@@ -67,9 +65,7 @@ def test_of_two_different_texts_the_closest_sections_are_listed(encoder: Encoder
     assert "### Section changes" not in page
     rows = page.partition("### Closest sections")[2].strip().splitlines()[2:]
     score, i, j = found.closest_sections(1)[0]
-    names = [
-        side.document.sections[index].heading.split()[-1] for side, index in ((found.a, i), (found.b, j))
-    ]
+    names = [side.document.sections[index].heading.split()[-1] for side, index in ((found.a, i), (found.b, j))]
     assert rows[0].startswith(f"| {score:.2f} |")
     assert all(name in rows[0] for name in names)
 
@@ -161,9 +157,7 @@ def test_a_ranking_is_a_table_with_what_matches_folded() -> None:
         "3 documents",
     ):
         assert said in shown
-    assert "No document is similar enough." in show(
-        Ranking("q.pdf", "Query", info, (), 1, 0), Format.MARKDOWN
-    )
+    assert "No document is similar enough." in show(Ranking("q.pdf", "Query", info, (), 1, 0), Format.MARKDOWN)
     assert "There was no document" in show(Ranking("q.pdf", "Query", info, (), 0, 0), Format.MARKDOWN)
 
 

@@ -41,9 +41,7 @@ def test_a_bar_waits_a_moment_and_then_counts(
     assert capsys.readouterr().out == ""
 
 
-def test_nothing_is_shown_off_a_terminal_or_when_quiet(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_shown_off_a_terminal_or_when_quiet(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "_DELAY", 0.0)
     with views.progress("Reading", "files", 5) as advance:
         advance(5)
@@ -112,6 +110,4 @@ def test_a_terminal_shows_how_far_a_corpus_is_and_the_time_left(tmp_path: Path) 
         assert re.search(rf"Reading +\S+ [0-9]+/{total} documents", shown)
         assert re.search(rf"Encoding +\S+ [0-9]+/{total} documents, [0-9]+ (s|min) left", shown)
     few = [f"corpus/{number}.txt" for number in range(4)]
-    assert (
-        on_a_terminal(tmp_path, "index", *few, "-o", "few.colde", "--threads", "1", "--no-cache", "-q") == ""
-    )
+    assert on_a_terminal(tmp_path, "index", *few, "-o", "few.colde", "--threads", "1", "--no-cache", "-q") == ""

@@ -47,17 +47,15 @@ rankings = st.builds(
     st.integers(0, 10**6),
     st.integers(0, 10**6),
     st.lists(st.builds(Skipped, words, words), max_size=2).map(tuple),
-    half_read=st.lists(
-        st.builds(HalfRead, words, st.lists(words, min_size=1, max_size=2).map(tuple)), max_size=2
-    ).map(tuple),
+    half_read=st.lists(st.builds(HalfRead, words, st.lists(words, min_size=1, max_size=2).map(tuple)), max_size=2).map(
+        tuple
+    ),
 )
 
 
 @given(rankings, st.integers(60, 200), st.booleans())
 @settings(max_examples=40)
-def test_no_line_is_wider_than_the_terminal_or_steers_it(
-    ranking: Ranking, width: int, coloured: bool
-) -> None:
+def test_no_line_is_wider_than_the_terminal_or_steers_it(ranking: Ranking, width: int, coloured: bool) -> None:
     safe_table(ranking, width, coloured=coloured)
 
 
@@ -70,17 +68,13 @@ def test_other_formats_hold_hostile_words_too(ranking: Ranking) -> None:
     assert page.count("<tr>") == bool(ranking.results) + len(ranking.results) + sum(
         1 + len(hit.matches) for hit in ranking.results if hit.matches
     ) + sum(1 + len(files) for files in (ranking.skipped, ranking.half_read) if files)
-    assert show(ranking, Format.CSV).count("\r\n") == 1 + sum(
-        max(1, len(hit.matches)) for hit in ranking.results
-    )
+    assert show(ranking, Format.CSV).count("\r\n") == 1 + sum(max(1, len(hit.matches)) for hit in ranking.results)
 
 
 def test_what_was_not_read_of_a_document_stands_in_every_format() -> None:
     half_read = (HalfRead("q.pdf", ("1 page has no text.",)), HalfRead("a=b.pdf", ("Cut.", "Old.")))
     hits = (Hit(1, "a=b.pdf", "A", 0.5, None), Hit(2, "c.pdf", "C", 0.4, None))
-    ranking = Ranking(
-        "q.pdf", "Q", RuntimeInfo("by-hand", "fp32", "cpu"), hits, 2, 2, (), half_read=half_read
-    )
+    ranking = Ranking("q.pdf", "Q", RuntimeInfo("by-hand", "fp32", "cpu"), hits, 2, 2, (), half_read=half_read)
     rows = list(csv.DictReader(StringIO(show(ranking, Format.CSV))))
     assert [row["warnings"] for row in rows] == ["Cut. Old.", ""]
     assert [row["query_warnings"] for row in rows] == ["1 page has no text."] * 2
@@ -96,9 +90,7 @@ def test_lines_of_json_are_the_hits(ranking: Ranking) -> None:
     lines = ranking_jsonl(ranking).split("\n")
     assert lines.pop() == ""
     found = [json.loads(line) for line in lines]
-    assert [{key: line[key] for key in line if key != "query"} for line in found] == ranking.to_dict()[
-        "results"
-    ]
+    assert [{key: line[key] for key in line if key != "query"} for line in found] == ranking.to_dict()["results"]
     assert all(line["query"] == ranking.query_path for line in found)
 
 

@@ -187,9 +187,7 @@ def test_strangers_have_no_partners() -> None:
 
 
 def test_of_two_different_texts_the_closest_places_are_shown_without_references(encoder: Encoder) -> None:
-    references = Part(
-        "References", "A. Keeper. The pilot's handbook. Harbour Press, 1907.", 1, SectionKind.REFERENCES
-    )
+    references = Part("References", "A. Keeper. The pilot's handbook. Harbour Press, 1907.", 1, SectionKind.REFERENCES)
     a = Part(
         "Boats",
         f"{LONG} Its members found that the boats of the pilots leak and have to be tarred in spring.",

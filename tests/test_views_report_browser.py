@@ -71,9 +71,7 @@ NAMES = """() => [...document.querySelectorAll("a, button, input, canvas, summar
     || document.getElementById(element.getAttribute("aria-labelledby"))?.textContent.trim()))
   .map((element) => element.outerHTML.slice(0, 80))"""
 
-LEVELS = (
-    """(number) => ["p", "q"].map((id) => document.getElementById(id + number).getBoundingClientRect().top)"""
-)
+LEVELS = """(number) => ["p", "q"].map((id) => document.getElementById(id + number).getBoundingClientRect().top)"""
 
 
 @pytest.fixture(scope="module")
@@ -122,9 +120,7 @@ class Visit:
 
     def settle(self) -> None:
         """Until the page has drawn what the last action asked for."""
-        self.page.evaluate(
-            "async () => { for (let n = 0; n < 8; n++) await new Promise(requestAnimationFrame); }"
-        )
+        self.page.evaluate("async () => { for (let n = 0; n < 8; n++) await new Promise(requestAnimationFrame); }")
 
     def wait_until(self, shown: str, argument: Any = None) -> None:
         """Wait for what a script says of the page, asked from outside.
@@ -228,9 +224,7 @@ def test_filters_narrow_list_and_keys(wide: Visit, address: str, versions: Compa
     page = wide.open(f"{address}#text")
     page.get_by_role("button", name="percentage").click()
     expected = [
-        n
-        for n in flagged(versions)
-        if "percentage" in {flag.kind.value for flag in versions.passages[n].flags}
+        n for n in flagged(versions) if "percentage" in {flag.kind.value for flag in versions.passages[n].flags}
     ]
     shown = page.locator("#list li:visible").evaluate_all("rows => rows.map(row => Number(row.dataset.p))")
     assert shown == expected
@@ -263,9 +257,7 @@ def test_counts_of_the_summary_lead_to_their_changes(wide: Visit, address: str, 
     assert page.locator("#list li:visible").count() == 1
 
 
-def test_a_permalink_survives_reload_and_partners_are_level(
-    wide: Visit, address: str, versions: Comparison
-) -> None:
+def test_a_permalink_survives_reload_and_partners_are_level(wide: Visit, address: str, versions: Comparison) -> None:
     number = flagged(versions)[-2]
     page = wide.open(f"{address}#p{number}")
     for _ in range(2):
@@ -314,9 +306,7 @@ def test_texts_scroll_together_until_told_not_to(wide: Visit, address: str, vers
         turn_wheel(wide, 450)
         box = page.locator("#pane-a").bounding_box()
         line = box["y"] + box["height"] / 3
-        found = page.evaluate(
-            "line => document.elementFromPoint(600, line)?.closest('#pane-a .p')?.dataset.p", line
-        )
+        found = page.evaluate("line => document.elementFromPoint(600, line)?.closest('#pane-a .p')?.dataset.p", line)
         if found is not None and int(found) in same:
             tops = page.evaluate(LEVELS, int(found))
             assert abs(tops[0] - tops[1]) < 30
@@ -405,9 +395,7 @@ def test_the_closest_chunks_lead_to_both_texts(wide: Visit, tmp_path: Path, enco
         shown = page.locator(f"#pane-{side} .on")
         assert shown.is_visible()
         assert shown.locator("p").text_content()[:20] in encoding.document.text
-        assert encoding.chunks[place].span.start <= encoding.document.text.index(
-            shown.locator("p").text_content()[:20]
-        )
+        assert encoding.chunks[place].span.start <= encoding.document.text.index(shown.locator("p").text_content()[:20])
 
 
 def test_a_map_takes_the_colours_of_the_theme(wide: Visit, address: str) -> None:
@@ -475,9 +463,7 @@ def test_text_has_contrast_and_controls_have_names(
     visit.context.close()
 
 
-def test_a_narrow_screen_needs_no_sideways_scrolling(
-    narrow: Visit, address: str, versions: Comparison
-) -> None:
+def test_a_narrow_screen_needs_no_sideways_scrolling(narrow: Visit, address: str, versions: Comparison) -> None:
     for view in ("summary", "maps", "text", "redline", "redline,changes", f"p{flagged(versions)[0]}"):
         page = narrow.open(f"{address}#{view}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, view
@@ -513,9 +499,7 @@ def test_paper_shows_the_changes_first_and_the_redline(browser: Any, address: st
     page = visit.open(address)
     page.emulate_media(media="print")
     visit.settle()
-    tops = [
-        page.locator(part).bounding_box()["y"] for part in ("#summary", "#list", "#pane-m", "#map-sections")
-    ]
+    tops = [page.locator(part).bounding_box()["y"] for part in ("#summary", "#list", "#pane-m", "#map-sections")]
     assert tops == sorted(tops)
     for part in ("#theme", ".tools", "nav", "#pane-a", "#pane-b"):
         assert not page.locator(part).is_visible(), part
@@ -560,9 +544,7 @@ def test_it_can_be_read_without_scripts(browser: Any, address: str, size: dict[s
 def test_no_other_script_runs(browser: Any, address: str) -> None:
     visit = Visit(browser, WIDE)
     page = visit.open(address)
-    page.evaluate(
-        "document.body.append(Object.assign(document.createElement('script'), {text: 'window.evil = 1'}))"
-    )
+    page.evaluate("document.body.append(Object.assign(document.createElement('script'), {text: 'window.evil = 1'}))")
     assert page.evaluate("window.evil") is None
     visit.context.close()
 

@@ -63,9 +63,7 @@ def test_its_order_is_that_of_b_and_what_a_has_alone_follows_its_neighbour(
     assert kept == sorted(kept, key=lambda n: versions.passages[n].a[0].index)
 
 
-def test_headings_and_moved_passages_say_what_became_of_them(
-    wide: Visit, address: str, versions: Comparison
-) -> None:
+def test_headings_and_moved_passages_say_what_became_of_them(wide: Visit, address: str, versions: Comparison) -> None:
     page = wide.open(f"{address}#redline")
     renamed = page.locator("#pane-m .h", has_text="3 Measuring equipment")
     assert renamed.locator("del").text_content() == "3 Instruments"
@@ -81,9 +79,7 @@ def test_headings_and_moved_passages_say_what_became_of_them(
 
 def test_pages_of_both_texts_stand_in_the_margin(wide: Visit, address: str) -> None:
     page = wide.open(f"{address}#redline")
-    shown = page.locator("#pane-m .leaves > :not(.again)").evaluate_all(
-        "all => all.map(leaf => leaf.dataset.n)"
-    )
+    shown = page.locator("#pane-m .leaves > :not(.again)").evaluate_all("all => all.map(leaf => leaf.dataset.n)")
     for side in "AB":
         last = [int(name.split("–")[-1].removeprefix(f"{side} ")) for name in shown if name[0] == side]
         assert last == sorted(last)
@@ -134,9 +130,7 @@ def test_only_changes_can_be_shown(wide: Visit, address: str, versions: Comparis
     line.click()
     assert line.get_attribute("aria-expanded") == "true"
     opened = page.evaluate(SHOWN, panes[0])
-    assert sum(versions.passages[n].state is State.SAME for n in opened) == int(
-        line.text_content().split()[0]
-    )
+    assert sum(versions.passages[n].state is State.SAME for n in opened) == int(line.text_content().split()[0])
     if view == "text":
         assert set(opened) & set(page.evaluate(SHOWN, "#pane-b")) >= {
             n for n in opened if versions.passages[n].state is State.SAME
@@ -146,9 +140,7 @@ def test_only_changes_can_be_shown(wide: Visit, address: str, versions: Comparis
     assert page.evaluate("location.hash") == f"#{view}"
 
 
-def test_an_unchanged_passage_with_a_link_is_unfolded(
-    wide: Visit, address: str, versions: Comparison
-) -> None:
+def test_an_unchanged_passage_with_a_link_is_unfolded(wide: Visit, address: str, versions: Comparison) -> None:
     same = [n for n, pair in enumerate(versions.passages) if pair.state is State.SAME][-3]
     for letter in "pr":
         page = wide.open(f"{address}#{letter}{same},changes")
@@ -176,9 +168,7 @@ def a_same_passage(versions: Comparison) -> tuple[int, str]:
 
 def test_a_search_finds_what_is_hidden(wide: Visit, address: str, versions: Comparison) -> None:
     number, words = a_same_passage(versions)
-    page = find(
-        wide, f"{address}#redline,changes", words, f"document.getElementById('r{number}')?.offsetHeight > 10"
-    )
+    page = find(wide, f"{address}#redline,changes", words, f"document.getElementById('r{number}')?.offsetHeight > 10")
     assert page.locator(f"#r{number}").bounding_box()["height"] > 10
     assert page.evaluate(SHOWN, "#pane-m").count(number) == 1
     page = find(wide, f"{address}#summary", words, "document.documentElement.dataset.view === 'text'")
@@ -206,9 +196,7 @@ def test_hidden_views_hold_no_words_twice(wide: Visit, address: str, versions: C
         assert page.evaluate(count, words) == expected, view
 
 
-def test_a_phone_leads_from_the_summary_to_the_redline(
-    narrow: Visit, address: str, versions: Comparison
-) -> None:
+def test_a_phone_leads_from_the_summary_to_the_redline(narrow: Visit, address: str, versions: Comparison) -> None:
     page = narrow.open(address)
     page.locator(".flagged a").first.click()
     narrow.settle()

@@ -90,9 +90,7 @@ def test_each_kind_of_change_is_one_line(new: str, line: str) -> None:
         ),
     ],
 )
-def test_versions_with_the_same_passages_have_a_difference(
-    heading: str, old: str, new: str, differ: str
-) -> None:
+def test_versions_with_the_same_passages_have_a_difference(heading: str, old: str, new: str, differ: str) -> None:
     first = "The pump costs 58 dollars, and nobody hears it from the street.\n\n"
     found = compared(document([("Pumps", first + old)]), document([(heading, first + new)]))
     said = " ".join(comparison_summary(found).split())

@@ -123,18 +123,14 @@ def test_the_table_fits_its_width(
 
 @given(hostile(), st.integers(60, 200), st.booleans())
 @settings(max_examples=40)
-def test_no_text_is_wider_than_the_terminal_or_steers_it(
-    comparison: Comparison, width: int, coloured: bool
-) -> None:
+def test_no_text_is_wider_than_the_terminal_or_steers_it(comparison: Comparison, width: int, coloured: bool) -> None:
     for level in ("all", "chunk"):
         text = safe_table(comparison, width, coloured=coloured, level=level, top=5)
         assert ("\x1b" in text) is coloured
 
 
 @pytest.mark.parametrize("term", ["dumb", "unknown", ""])
-def test_a_dumb_terminal_gets_no_colours(
-    versions: Comparison, term: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dumb_terminal_gets_no_colours(versions: Comparison, term: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", term)
     assert "\x1b" not in show(versions, level="all", top=10)
 
@@ -328,9 +324,7 @@ def test_standard_output_without_unicode_is_no_trouble(tmp_path: Path) -> None:
 
 def test_many_sections_are_shown_as_their_chapters_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = [
-        Part(f"{chapter}.{number} Heading", "Words.", 2)
-        if number
-        else Part(f"{chapter} Chapter", "Words.", 1)
+        Part(f"{chapter}.{number} Heading", "Words.", 2) if number else Part(f"{chapter} Chapter", "Words.", 1)
         for chapter in range(1, 11)
         for number in range(12)
     ]
@@ -395,24 +389,17 @@ def test_flagged_pairs_come_first_and_top_limits_the_list(
     count = sum(bool(found.flags) for found in versions.passages)
     assert f"{count} flagged" in whole
     assert sum(line.startswith(("edited  ", "moved")) for line in flagged.splitlines()) == count
-    assert (
-        "edited  amount EUR 58 → EUR 63  unit 2 minutes → 2 hours  A p. 3 → B p. 3 · 3.1 The sensor unit"
-        in whole
-    )
+    assert "edited  amount EUR 58 → EUR 63  unit 2 minutes → 2 hours  A p. 3 → B p. 3 · 3.1 The sensor unit" in whole
     assert "parts cost EUR [-58-] {+63+} per unit" in whole
     assert "split    6 Discussion → 6 Discussion + 7 What the town could do" in whole
     assert "dropped  4.3 Software" in whole
     assert "added    4.4 Data protection · 5.5 Indoor readings" in whole
     few = show(versions, level="passage", top=3)
-    assert (
-        sum(line.startswith(("edited  ", "moved")) for line in few.splitlines()) - few.count("moved    ") == 6
-    )
+    assert sum(line.startswith(("edited  ", "moved")) for line in few.splitlines()) - few.count("moved    ") == 6
     assert f"Flagged changes  3 of {count}; --top {count} lists all" in few
 
 
-def test_passages_of_one_side_have_a_sign_and_two_lines(
-    versions: Comparison, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_passages_of_one_side_have_a_sign_and_two_lines(versions: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     lines = show(versions, level="passage", top=1).split("Only in A  1")[1].splitlines()
     assert lines[1] == "- p. 5 · 4.3 Software"

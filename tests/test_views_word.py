@@ -169,9 +169,7 @@ LINES = st.lists(
 @given(LINES, LINES)
 def test_any_two_word_files(of_a: list[str], of_b: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        a, b = (
-            read(layout(Path(folder) / f"{name}.docx", *texts)) for name, texts in (("a", of_a), ("b", of_b))
-        )
+        a, b = (read(layout(Path(folder) / f"{name}.docx", *texts)) for name, texts in (("a", of_a), ("b", of_b)))
         warnings = redline_docx(a, b, align(a, b, None)).warnings
         redline(a, b, *warnings)
 
@@ -190,9 +188,7 @@ def test_bold_words_stay_bold_when_they_are_deleted(tmp_path: Path) -> None:
     a = layout(tmp_path / "a.docx", f"The *old keeper* rows out. {SHORE}", PIER)
     b = layout(tmp_path / "b.docx", f"The *young keeper* rows out. {SHORE}", PIER)
     file = kept(a, b)
-    changed = [
-        run for run in main_part(file).iter(qn("w:r")) if run.getparent().tag in (qn("w:ins"), qn("w:del"))
-    ]
+    changed = [run for run in main_part(file).iter(qn("w:r")) if run.getparent().tag in (qn("w:ins"), qn("w:del"))]
     assert len(changed) == 2
     assert all(run.find(f"{qn('w:rPr')}/{qn('w:b')}") is not None for run in changed)
 
@@ -264,14 +260,10 @@ def test_a_link_and_a_field_stay(tmp_path: Path) -> None:
 def test_a_change_in_a_field_is_said(tmp_path: Path) -> None:
     code = "<w:r><w:instrText>REF shore</w:instrText></w:r>"
     a, b = (
-        with_markup(
-            tmp_path / f"{number}.docx", f"{r(SHORE + ' See page ')}{BEGIN}{code}{r(number)}{END}{r('.')}"
-        )
+        with_markup(tmp_path / f"{number}.docx", f"{r(SHORE + ' See page ')}{BEGIN}{code}{r(number)}{END}{r('.')}")
         for number in ("3", "4")
     )
-    said = (
-        "1 change in fields (page numbers, references): Word may replace the new text when it updates them."
-    )
+    said = "1 change in fields (page numbers, references): Word may replace the new text when it updates them."
     redline(a, b, said)
 
 
@@ -303,9 +295,7 @@ def test_a_row_with_a_formula_goes(tmp_path: Path) -> None:
 
 
 def test_a_cell_with_a_formula_that_changed_is_said(tmp_path: Path) -> None:
-    a, b = (
-        with_table(tmp_path / f"{text}.docx", cells(r(text) + FORMULA, r("Bells"))) for text in ("ten", "two")
-    )
+    a, b = (with_table(tmp_path / f"{text}.docx", cells(r(text) + FORMULA, r("Bells"))) for text in ("ten", "two"))
     redline(a, b, "The layout of ten.docx was not kept: a cell with a formula or a text box changed.")
 
 

@@ -50,8 +50,7 @@ def write_documents(path: Path, per_subject: int = 6, seed: int = 0) -> Path:
     for subject, words in SUBJECTS.items():
         for number in range(per_subject):
             sections = [
-                {"heading": "", "text": sentences(generator, words, generator.randint(4, 12))}
-                for _ in range(2)
+                {"heading": "", "text": sentences(generator, words, generator.randint(4, 12))} for _ in range(2)
             ]
             lines.append({"id": f"{subject}-{number}", "label": subject, "sections": sections})
     lines.append({"id": "short", "related": ["bees-0"], "text": "The hive is near."})

@@ -77,7 +77,5 @@ def write_gradients(path: Path, dropout: float, processes: Processes) -> None:
     loss = cached_backward(
         colde.encoder, batch(), loss_with(colde), micro_tokens=20, processes=processes, **positions(colde)
     )
-    found = {
-        name: weight.grad.numpy() for name, weight in colde.named_parameters() if weight.grad is not None
-    }
+    found = {name: weight.grad.numpy() for name, weight in colde.named_parameters() if weight.grad is not None}
     np.savez(path, allow_pickle=False, loss=loss.numpy(), after=torch.rand(4).numpy(), **found)

@@ -169,23 +169,18 @@ def mutate_index(data: bytes, most: int, draw: random.Random, mutate: Mutate) ->
     connection.text_factory = bytes
     try:
         tables = [
-            name.decode()
-            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            name.decode() for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         ]
         name = draw.choice([one for one in tables if not one.startswith("sqlite_")])
         columns = [row[1].decode() for row in connection.execute(f"PRAGMA table_info({name})")]
         rows = connection.execute(f"SELECT * FROM {name}").fetchall()
         row = draw.choice(rows)
-        column = draw.choice(
-            [*columns, *(one for one in columns if one in ("record", "title", "warnings", "value"))]
-        )
+        column = draw.choice([*columns, *(one for one in columns if one in ("record", "title", "warnings", "value"))])
         value = row[columns.index(column)]
         new = _value(value, column, draw, mutate)
         connection.execute(f"UPDATE {name} SET {column} = ? WHERE {columns[0]} = ?", (new, row[0]))
         if column == "record" and draw.random() < 0.8 and isinstance(new, bytes):
-            connection.execute(
-                f"UPDATE {name} SET checksum = ? WHERE {columns[0]} = ?", (zlib.crc32(new), row[0])
-            )
+            connection.execute(f"UPDATE {name} SET checksum = ? WHERE {columns[0]} = ?", (zlib.crc32(new), row[0]))
     except (sqlite3.Error, IndexError, UnicodeDecodeError, OverflowError):
         return mutate(data, most)
     finally:

@@ -245,9 +245,7 @@ def run_pdf_lines(data: bytes) -> None:
 
     for message in messages:
         if message["kind"] == "page":
-            message["lines"], message["entries"] = map(
-                _packed, (message["lines"], message.get("entries", ()))
-            )
+            message["lines"], message["entries"] = map(_packed, (message["lines"], message.get("entries", ())))
 
     @contextmanager
     def inside(program: str, file: BinaryIO, request: dict[str, Any], seconds: float) -> Iterator[Any]:

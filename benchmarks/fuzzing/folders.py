@@ -127,14 +127,8 @@ def run_rules(data: bytes) -> None:
             with suppress(ColdeError):
                 read(line)
     template = read_text(data, "t.txt", "t.txt")
-    own = (
-        "1 Fee\n\n"
-        + text[::-1][:300].replace("\0", "")
-        + "\n\n2 Term\n\nThe keeper pays the harbour dues at dawn.\n"
-    )
-    ignore = IgnoreOptions(
-        numbers=len(data) % 2 == 0, case=len(data) % 3 == 0, renumbering=len(data) % 5 == 0
-    )
+    own = "1 Fee\n\n" + text[::-1][:300].replace("\0", "") + "\n\n2 Term\n\nThe keeper pays the harbour dues at dawn.\n"
+    ignore = IgnoreOptions(numbers=len(data) % 2 == 0, case=len(data) % 3 == 0, renumbering=len(data) % 5 == 0)
     for document in (template, read_text(own.encode("utf-8", "replace"), "o.txt", "o.txt")):
         with suppress(ColdeError):
             check_document(Boilerplate([template], ignore).without(document))
@@ -269,9 +263,7 @@ def model_seeds() -> Iterator[bytes]:
                 "normalizers": [{"type": "Prepend", "prepend": "_"}, {"type": "NFC"}],
             },
         }
-        yield packed(
-            {"tokenizer.json": json.dumps({**tokenizer, "normalizer": normalizers[replacing]}).encode()}
-        )
+        yield packed({"tokenizer.json": json.dumps({**tokenizer, "normalizer": normalizers[replacing]}).encode()})
     yield packed({"config.json": json.dumps(config).encode(), **both})
     yield packed({"config.json": json.dumps(tower).encode()})
     small: dict[str, Any] = {}

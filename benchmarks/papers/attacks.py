@@ -36,9 +36,7 @@ Reports = Sequence[ProtocolReport]
 """The same protocol, a report for every seed."""
 
 
-def attack(
-    paper_set: PaperSet, encoder: Encoder, protocol: str, most: int | None
-) -> tuple[ProtocolReport, ...]:
+def attack(paper_set: PaperSet, encoder: Encoder, protocol: str, most: int | None) -> tuple[ProtocolReport, ...]:
     """Attack the documents of the first `most` test pairs; returns the reports of the protocol."""
     documents = {item.id: item.document for item in paper_set.data.documents}
     options = RobustnessOptions(elongation=ELONGATION)
@@ -149,15 +147,11 @@ def measure(
 
 def main() -> None:
     """Train what is missing, attack, and write the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3, help="of shuffle; elongation takes 2 at most")
     parser.add_argument("--model", default=settings.DEFAULT_MODEL, help="gives the chunk vectors")
-    parser.add_argument(
-        "--most", type=int, nargs="+", help="training documents at most; one number, or one a set"
-    )
+    parser.add_argument("--most", type=int, nargs="+", help="training documents at most; one number, or one a set")
     parser.add_argument("--pairs", type=int, default=60, help="of elongation")
     parser.add_argument("--systems", nargs="+", choices=list(SHUFFLED), default=list(SHUFFLED))
     parser.add_argument("--attack", choices=("shuffle", "elongation"), help="only this one")

@@ -61,8 +61,7 @@ HEADER = (
 def measure(paper_set: PaperSet, scores: Scores, negatives: str) -> dict[str, dict[str, list[float]]]:
     """System to metric to its values, one for every seed, against these negatives."""
     validation, test = (
-        LabelledSplit(paper_set.related(split), paper_set.among(split, negatives))
-        for split in ("validation", "test")
+        LabelledSplit(paper_set.related(split), paper_set.among(split, negatives)) for split in ("validation", "test")
     )
     found: dict[str, dict[str, list[float]]] = {}
     for name, (held, measured) in scores.items():
@@ -106,15 +105,11 @@ def full_rows(
 
 def main() -> None:
     """Train what is missing, and write the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--model", default=settings.DEFAULT_MODEL, help="gives the chunk vectors")
-    parser.add_argument(
-        "--most", type=int, nargs="+", help="training documents at most; one number, or one a set"
-    )
+    parser.add_argument("--most", type=int, nargs="+", help="training documents at most; one number, or one a set")
     parser.add_argument(
         "--windows", type=int, default=0, help="read so many chunks of a document, spread over it; 0: all"
     )
@@ -126,9 +121,7 @@ def main() -> None:
         for paper_set in load_sets(options.folders, encoder, options.most, options.windows):
             recipes = {name: replace(recipe, epochs=options.epochs) for name, recipe in TABLE_2.items()}
             runs = run_all(paper_set, recipes, range(options.seeds))
-            scores = {
-                name: (of_split(some, "validation"), of_split(some, "test")) for name, some in runs.items()
-            }
+            scores = {name: (of_split(some, "validation"), of_split(some, "test")) for name, some in runs.items()}
             steps = {name: ", ".join(str(run.steps) for run in some) for name, some in runs.items()}
             for name in ("CoLDE", "CoLDE, our recipe"):
                 steps[f"{name}, untrained"] = "0"

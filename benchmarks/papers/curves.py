@@ -37,8 +37,7 @@ SHOWN = 8
 def row(paper_set: PaperSet, name: str, runs: Sequence[Run]) -> list[str]:
     """One line of a table, of several seeds."""
     validation, test = (
-        LabelledSplit(paper_set.related(split), paper_set.among(split, "all"))
-        for split in ("validation", "test")
+        LabelledSplit(paper_set.related(split), paper_set.among(split, "all")) for split in ("validation", "test")
     )
     found = [figures(validation, test, (np.array(run.validation), np.array(run.test))) for run in runs]
     curve = mean_curve(runs, "accuracy")
@@ -68,15 +67,11 @@ def write_figure(name: str, rows: Mapping[str, list[list[str]]]) -> None:
 
 def main() -> None:
     """Train what is missing, and write a table for every figure."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--model", default=settings.DEFAULT_MODEL, help="gives the chunk vectors")
-    parser.add_argument(
-        "--most", type=int, nargs="+", help="training documents at most; one number, or one a set"
-    )
+    parser.add_argument("--most", type=int, nargs="+", help="training documents at most; one number, or one a set")
     parser.add_argument(
         "--windows", type=int, default=0, help="read so many chunks of a document, spread over it; 0: all"
     )
@@ -91,8 +86,7 @@ def main() -> None:
         recipes = recipes_of(name, encoder.config.chunk_tokens, options.epochs)
         rows = {
             paper_set.name: [
-                row(paper_set, label, runs)
-                for label, runs in run_all(paper_set, recipes, range(options.seeds)).items()
+                row(paper_set, label, runs) for label, runs in run_all(paper_set, recipes, range(options.seeds)).items()
             ]
             for paper_set in sets
         }

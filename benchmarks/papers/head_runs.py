@@ -155,9 +155,7 @@ def pair_scores(model: Colde, source: FrozenChunks, paper_set: PaperSet, split: 
     numbers = paper_set.numbers
     pairs = np.array([(numbers[a], numbers[b]) for a, b in paper_set.pairs(split)], np.int64)
     documents, places = np.unique(pairs, return_inverse=True)
-    vectors = np.concatenate(
-        [_vectors(model, source, paper_set, part) for part in _parts(paper_set, documents)]
-    )
+    vectors = np.concatenate([_vectors(model, source, paper_set, part) for part in _parts(paper_set, documents)])
     left, right = places.reshape(-1, 2).T
     # `_parts` goes by length; its order is undone here.
     table = np.empty_like(vectors)

@@ -230,13 +230,10 @@ def space_rows(paper_set: PaperSet) -> list[list[str]]:
     """Chunk vectors of test documents, raw and centred."""
     numbers = paper_set.numbers
     held, test = (
-        sorted({numbers[name] for pair in paper_set.pairs(split) for name in pair})
-        for split in ("validation", "test")
+        sorted({numbers[name] for pair in paper_set.pairs(split) for name in pair}) for split in ("validation", "test")
     )
     chunks = [paper_set.vectors[paper_set.store.chunks_of(number)] for number in test]
-    centre = np.concatenate([paper_set.vectors[paper_set.store.chunks_of(number)] for number in held]).mean(
-        axis=0
-    )
+    centre = np.concatenate([paper_set.vectors[paper_set.store.chunks_of(number)] for number in held]).mean(axis=0)
     rows = []
     for title, parts in (("raw", chunks), ("centred", [item - centre for item in chunks])):
         means = np.stack([item.mean(axis=0) for item in parts])
@@ -272,9 +269,7 @@ SPACE = ("set", "chunk vectors", "anisotropy, chunks", "anisotropy, documents", 
 
 def main() -> None:
     """Measure, and write both tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--pairs", type=int, default=50)
     parser.add_argument("--checkpoint", nargs="+", default=[f"tuned={settings.DEFAULT_MODEL}"])

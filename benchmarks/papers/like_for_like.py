@@ -224,9 +224,7 @@ def _colde(*arguments: object) -> None:
 
 def main() -> None:
     """Train what is missing, and write the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--most", type=int, default=200, help="training documents of a set, at most")
     parser.add_argument("--tokens", type=int, default=248, help="of a document")

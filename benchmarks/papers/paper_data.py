@@ -150,9 +150,7 @@ def load_sets(
     return [load_set(folder, encoder, number, windows) for folder, number in zip(folders, each, strict=True)]
 
 
-def needed_documents(
-    split: Split, evaluation_set: EvaluationSet, numbers: Mapping[str, int]
-) -> NDArray[np.int64]:
+def needed_documents(split: Split, evaluation_set: EvaluationSet, numbers: Mapping[str, int]) -> NDArray[np.int64]:
     """Indices of the documents that train or stand in a validation or test pair, ascending."""
     ids = members((*evaluation_set.pairs, *evaluation_set.validation))
     return np.union1d(split.training, np.array([numbers[name] for name in ids], np.int64))

@@ -48,8 +48,7 @@ def figure_6() -> dict[str, Recipe]:
 def figure_7(chunk_tokens: int) -> dict[str, Recipe]:
     """Tokens of a section that training sees, from its first one on; tests read whole documents."""
     return {
-        f"{name} tokens": replace(PAPER, window=cap // chunk_tokens, window_start="first")
-        for name, cap in CAPS.items()
+        f"{name} tokens": replace(PAPER, window=cap // chunk_tokens, window_start="first") for name, cap in CAPS.items()
     }
 
 

@@ -34,9 +34,7 @@ class LabelledSplit:
     chosen: Bools
 
 
-def figures(
-    validation: LabelledSplit, test: LabelledSplit, scores: tuple[Floats, Floats]
-) -> dict[str, float]:
+def figures(validation: LabelledSplit, test: LabelledSplit, scores: tuple[Floats, Floats]) -> dict[str, float]:
     """Figures of one system on test pairs, at the threshold whose F1 is best on validation pairs.
 
     Args:
@@ -102,10 +100,7 @@ def pairs_p(pairs: Sequence[LabelledPair], scores: Floats, others: Floats, draws
     bootstrap = PairBootstrap(pairs, draws, [0])
     sides = []
     for weightings in (bootstrap.by_documents, bootstrap.by_pairs):
-        parts = [
-            _mean_auc(related, scores, weights) - _mean_auc(related, others, weights)
-            for weights in weightings()
-        ]
+        parts = [_mean_auc(related, scores, weights) - _mean_auc(related, others, weights) for weights in weightings()]
         sides.append(np.concatenate(parts))
     once = np.ones((1, len(related)))
     observed = float(_mean_auc(related, scores, once)[0] - _mean_auc(related, others, once)[0])
@@ -144,9 +139,7 @@ def write(path: Path, title: str, body: str) -> None:
     print(text)
 
 
-def write_table(
-    path: Path, title: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: str = ""
-) -> None:
+def write_table(path: Path, title: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: str = "") -> None:
     """Write a table as `path` (Markdown, with notes, printed) and beside it as a CSV file with a header row.
 
     Raises:

@@ -42,9 +42,7 @@ def row(data: SmithSet, name: str, runs: Sequence[SmithRun]) -> list[str]:
     validation = LabelledSplit(data.split.related, np.ones(len(data.split.related), bool))
     found = {
         kind: [
-            figures(
-                validation, LabelledSplit(related, chosen), (np.array(run.validation), np.array(run.test))
-            )
+            figures(validation, LabelledSplit(related, chosen), (np.array(run.validation), np.array(run.test)))
             for run in runs
         ]
         for kind, chosen in (("even", ~hard), ("hard", related | hard))
@@ -61,16 +59,12 @@ def row(data: SmithSet, name: str, runs: Sequence[SmithRun]) -> list[str]:
 
 def mean_curve(runs: Sequence[SmithRun]) -> list[float]:
     """Validation AUC before the first epoch and after each, seeds averaged."""
-    return [
-        float(value) for value in np.mean([[point["auc"] for point in run.curve] for run in runs], axis=0)
-    ]
+    return [float(value) for value in np.mean([[point["auc"] for point in run.curve] for run in runs], axis=0)]
 
 
 def main() -> None:
     """Train what is missing, and write the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--most", type=int, help="training documents at most")

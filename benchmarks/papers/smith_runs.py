@@ -223,9 +223,7 @@ def load_smith_set(folder: Path, most: int | None = None) -> SmithSet:
     kept = frequent(packed[training], backbone_specials(backbone()), RARE)
     test = tuple(pair for pair in pairs if pair.split == "test")
     found_key = run_key(folder, split.training.tobytes(), kept.tobytes())
-    return SmithSet(
-        folder.name, data, renumbered(packed, kept), kept, Positives.of(data), split, test, found_key
-    )
+    return SmithSet(folder.name, data, renumbered(packed, kept), kept, Positives.of(data), split, test, found_key)
 
 
 def even(pairs: Sequence[LabelledPair]) -> list[LabelledPair]:
@@ -349,9 +347,7 @@ class _DotLearner(SystemLearner):
         return {name: weight for name, weight in self.network.named_parameters() if weight.requires_grad}
 
 
-def run_all(
-    data: SmithSet, settings: Mapping[str, Setting], seeds: Iterable[int]
-) -> dict[str, list[SmithRun]]:
+def run_all(data: SmithSet, settings: Mapping[str, Setting], seeds: Iterable[int]) -> dict[str, list[SmithRun]]:
     """Runs by name of the setting, a run for every seed; those already on disk are read."""
     # Seed by seed, so that what is stopped has all rows for the first seeds.
     found: dict[str, list[SmithRun]] = {name: [] for name in settings}
@@ -434,9 +430,7 @@ def pretrained(data: SmithSet, start: Start, folder: Path) -> Mapping[str, Tenso
     return load_file(path)
 
 
-def build(
-    data: SmithSet, start: Start, combine: str = "normal", compat: bool = False, blocks: int = BLOCKS
-) -> Smith:
+def build(data: SmithSet, start: Start, combine: str = "normal", compat: bool = False, blocks: int = BLOCKS) -> Smith:
     """The untrained network, for so many blocks."""
     sizes = {
         "hidden": start.hidden,
@@ -458,7 +452,5 @@ def build(
 
 def passages(rows: NDArray[np.int32], blocks: int) -> list[Rows]:
     """Documents [N, R, L] cut every so many blocks; passages of one block are left out: nothing tells of it."""
-    parts = [
-        filled(document[at : at + blocks]) for document in rows for at in range(0, rows.shape[1], blocks)
-    ]
+    parts = [filled(document[at : at + blocks]) for document in rows for at in range(0, rows.shape[1], blocks)]
     return [Rows.of(part).small() for part in parts if len(part) > 1]

@@ -50,8 +50,6 @@ def adapt(
     reporter.about_skipped(adapted.skipped)
     count = adapted.profile.documents
     if count < MIN_DOCUMENTS:
-        reporter.warning(
-            f"{plural(count, 'document')} teach little, and {MIN_DOCUMENTS} are needed for a percentile."
-        )
+        reporter.warning(f"{plural(count, 'document')} teach little, and {MIN_DOCUMENTS} are needed for a percentile.")
     if not reporter.quiet:
         note(f"Learned from {plural(count, 'document')}: {adapted.folder}")

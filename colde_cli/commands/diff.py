@@ -138,12 +138,7 @@ def diff(
     if chosen is Format.TABLE:
         opened.warm = ("colde_cli.views.page", "colde_cli.views.terminal")
     aligned = chosen is not Format.JSON or level in (Level.PASSAGE, Level.ALL) or annotate is not None
-    scored = (
-        chosen in _SCORED
-        or level in (Level.SECTION, Level.CHUNK)
-        or reporter.verbose
-        or fail_under is not None
-    )
+    scored = chosen in _SCORED or level in (Level.SECTION, Level.CHUNK) or reporter.verbose or fail_under is not None
     with progress("Encoding", "chunks", show=not reporter.quiet) as advance:
         hears: dict[str, Any] = {"on_read": reporter.about_document, "progress": advance}
         comparison = opened.compare(a, b, passages=aligned, scores=scored, **hears, **compared)
@@ -156,9 +151,7 @@ def diff(
     else:
         shown = reporter.verbose or fail_under is not None  # whoever sets a limit wants to see the score
         with stage("output"):  # JSON is made while it is written
-            content = _render(
-                comparison, chosen, level, top, shown, out.output, schema, (attention, reporter.verbose)
-            )
+            content = _render(comparison, chosen, level, top, shown, out.output, schema, (attention, reporter.verbose))
             out.deliver(content, chosen)
     passed = comparison.same if fail_under is None else comparison.score >= fail_under
     raise ending.after(passed, ())
@@ -179,9 +172,7 @@ def _check_pages(a: str, b: str, chosen: Format, annotate: Path | None, like: tu
         require_extra("pdf", "A .pdf file from documents that are not both PDF files")
 
 
-def _write_binary(
-    comparison: Comparison, chosen: Format, output: Path, reading: Reading, reporter: Reporter
-) -> None:
+def _write_binary(comparison: Comparison, chosen: Format, output: Path, reading: Reading, reporter: Reporter) -> None:
     """Write tracked changes, or the pages of two PDFs side by side; of other documents, their text as one column."""
     if chosen is Format.DOCX:
         from colde_cli.views.word.tracked_file import comparison_docx

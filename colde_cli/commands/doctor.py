@@ -60,14 +60,10 @@ def _versions() -> list[Finding]:
             findings.append(Finding(name, version(name)))
         except PackageNotFoundError:
             if name in {"torch", "transformers", "optimum"}:
-                findings.append(
-                    Finding(name, "not installed (only needed to train: pip install 'colde[train]')")
-                )
+                findings.append(Finding(name, "not installed (only needed to train: pip install 'colde[train]')"))
     if {"onnxruntime", "onnxruntime-gpu"} <= {item.topic for item in findings}:
         advice = "pip uninstall onnxruntime, then pip install --force-reinstall onnxruntime-gpu"
-        findings.append(
-            Finding("onnxruntime", f"installed beside onnxruntime-gpu, which it hides; {advice}", False)
-        )
+        findings.append(Finding("onnxruntime", f"installed beside onnxruntime-gpu, which it hides; {advice}", False))
     return findings
 
 

@@ -54,9 +54,7 @@ class BaselineName(StrEnum):
 
 
 def evaluate(
-    models: Annotated[
-        list[str], typer.Argument(metavar="MODEL", help="Models to measure, by name or folder.")
-    ],
+    models: Annotated[list[str], typer.Argument(metavar="MODEL", help="Models to measure, by name or folder.")],
     pairs: PairsOption,
     docs: DocsOption,
     *,
@@ -74,9 +72,7 @@ def evaluate(
             " or parts, each part of the score alone, and the score without it; repeatable.",
         ),
     ] = None,
-    field: Annotated[
-        str | None, option("--field", panel=_FIGURES, metavar="docs|NAME|FOLDER", help=FIELD_HELP)
-    ] = None,
+    field: Annotated[str | None, option("--field", panel=_FIGURES, metavar="docs|NAME|FOLDER", help=FIELD_HELP)] = None,
     parts: Annotated[bool, option("--parts", hidden=True, help="As --baseline parts.")] = False,
     retrieval: Annotated[
         bool,
@@ -151,13 +147,9 @@ def _make_attack(names: str | None, seed: int) -> Attack | None:
     chosen = list(dict.fromkeys(name.strip() for name in names.split(",")))
     unknown = [name for name in chosen if name not in PROTOCOLS]
     if unknown:
-        raise OptionError(
-            f"There is no robustness protocol {unknown[0]!r}; choose from {', '.join(PROTOCOLS)}."
-        )
+        raise OptionError(f"There is no robustness protocol {unknown[0]!r}; choose from {', '.join(PROTOCOLS)}.")
 
-    def attack(
-        model: ModelSystem, evaluation_set: EvaluationSet, threshold: float | None
-    ) -> RobustnessResult:
+    def attack(model: ModelSystem, evaluation_set: EvaluationSet, threshold: float | None) -> RobustnessResult:
         from colde_cli.evaluation.result import RobustnessResult
         from colde_cli.evaluation.robustness import robustness
 
@@ -191,11 +183,7 @@ def _measure(
     from colde_cli.views.progress import progress
 
     wanted = list(dict.fromkeys(item.value for item in baselines))
-    names = (
-        list(BASELINES)
-        if BaselineName.ALL.value in wanted
-        else [name for name in wanted if name in BASELINES]
-    )
+    names = list(BASELINES) if BaselineName.ALL.value in wanted else [name for name in wanted if name in BASELINES]
     show = not reporter.quiet
     # Changed documents are compared chunk by chunk; baselines use the chunks of the first model.
     chunks = len(models) if attack is not None else int(bool(set(names) & CHUNK_BASELINES))

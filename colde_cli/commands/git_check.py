@@ -75,9 +75,7 @@ def git_check(
         option("--hook", help="Compare what is staged with HEAD, or the commits of a run of pre-commit."),
     ] = False,
     allow: AllowOption = None,
-    verify: Annotated[
-        bool, option("--verify", help="Nothing else may change, even if nothing is allowed.")
-    ] = False,
+    verify: Annotated[bool, option("--verify", help="Nothing else may change, even if nothing is allowed.")] = False,
     allow_added: Annotated[
         bool, option("--allow-added", help="With --allow or --verify: documents may be added.")
     ] = False,
@@ -164,9 +162,7 @@ def _commits(repository: Repository, base: str, *, hook: bool) -> tuple[str, str
         OptionError: one does not exist, or none is named.
     """
     if hook == bool(base):
-        raise OptionError(
-            "Name the commit to compare with: colde git-check --base COMMIT, or --hook for a hook."
-        )
+        raise OptionError("Name the commit to compare with: colde git-check --base COMMIT, or --hook for a hook.")
     if base:
         return repository.commit(base), repository.commit("HEAD")
     ends = [os.environ.get(f"PRE_COMMIT_{name}_REF", "") for name in ("FROM", "TO")]
@@ -187,9 +183,7 @@ def _check_templates(repository: Repository, old: str, new: str | None, ignored:
         inside = path.is_relative_to(repository.root.resolve())
         name = path.relative_to(repository.root.resolve()).as_posix() if inside else ""
         if name and repository.changed(old, new, name):
-            raise OptionError(
-                f"{like} is changed as well, and its text would be ignored; change it first, alone."
-            )
+            raise OptionError(f"{like} is changed as well, and its text would be ignored; change it first, alone.")
 
 
 def _changed_workflow(repository: Repository, old: str, new: str | None) -> _Finding | None:
@@ -280,8 +274,7 @@ class _Gate:
         labels = self.labels[-len(sides) :]
         try:
             documents = [
-                self._document(side, folder / label, finding)
-                for side, label in zip(sides, labels, strict=True)
+                self._document(side, folder / label, finding) for side, label in zip(sides, labels, strict=True)
             ]
             if len(documents) == 2:
                 self._compare(finding, documents[0], documents[1])

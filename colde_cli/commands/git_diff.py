@@ -45,9 +45,7 @@ _ARGUMENTS = (1, 7, 8, 9)
 def git_diff(
     arguments: Annotated[
         list[str],
-        typer.Argument(
-            metavar="PATH [OLD-FILE OLD-HEX OLD-MODE NEW-FILE NEW-HEX NEW-MODE]", help="As git gives them."
-        ),
+        typer.Argument(metavar="PATH [OLD-FILE OLD-HEX OLD-MODE NEW-FILE NEW-HEX NEW-MODE]", help="As git gives them."),
     ],
     *,
     password: PasswordOption = None,
@@ -187,9 +185,7 @@ def _compared(documents: Sequence[Document], versions: Sequence[_Version], optio
 def _warnings(documents: Sequence[Document]) -> str:
     """What could not be read of the documents."""
     return "".join(
-        _warning(f"{document.path}: {sentence}")
-        for document in documents
-        for sentence in document.report.warnings
+        _warning(f"{document.path}: {sentence}") for document in documents for sentence in document.report.warnings
     )
 
 

@@ -36,9 +36,7 @@ def index(
     context: typer.Context,
     corpus: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="CORPUS", help="Folders, with everything below them, and files; or an index to update."
-        ),
+        typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files; or an index to update."),
     ],
     *,
     output: FolderOption = None,
@@ -161,15 +159,11 @@ def _model_of(folder: Path) -> str:
     except BadIndexError:  # A killed run left it without tables, or opening it to write says what is wrong.
         return DEFAULT_MODEL
     if model is not None and model.name != DEFAULT_MODEL and model.name not in known_models():
-        raise BadIndexError(
-            f"{folder} holds vectors of the model {model.name}; name its folder with --model."
-        )
+        raise BadIndexError(f"{folder} holds vectors of the model {model.name}; name its folder with --model.")
     return DEFAULT_MODEL if model is None else model.name
 
 
-def _update(
-    folder: Path, bring_up_to_date: Callable[..., IndexUpdate], chosen: Format, reporter: Reporter
-) -> None:
+def _update(folder: Path, bring_up_to_date: Callable[..., IndexUpdate], chosen: Format, reporter: Reporter) -> None:
     from colde_cli.corpus.pipeline import StageClock
     from colde_cli.views.index_lines import seconds_text, update_text
     from colde_cli.views.json import index_json
@@ -238,17 +232,13 @@ def _push(folder: Path, url: str, force: bool, quiet: bool) -> None:
         note(f"{url}: version {done.version}, {_transferred(done)} sent.")
 
 
-def _pull(
-    corpus: list[Path], output: str | None, url: str, force: bool, quiet: bool, push_url: str | None
-) -> None:
+def _pull(corpus: list[Path], output: str | None, url: str, force: bool, quiet: bool, push_url: str | None) -> None:
     from colde_cli.corpus.publishing import pull
     from colde_cli.views.output import note
     from colde_cli.views.progress import progress
 
     if output is not None or len(corpus) != 1 or push_url is not None:
-        raise OptionError(
-            f"--pull takes the folder of one index alone: colde index papers.colde --pull {url}"
-        )
+        raise OptionError(f"--pull takes the folder of one index alone: colde index papers.colde --pull {url}")
     with progress("Fetching", "blocks", show=not quiet) as advance:
         done = pull(url, corpus[0], force=force, progress=advance)
     if not quiet:

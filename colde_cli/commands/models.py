@@ -67,9 +67,7 @@ def models(
     if unusable and not usable:
         raise ModelError("None of the models can be used.")
     if chosen is Format.JSON:
-        typer.echo(
-            json.dumps({"schema": "colde.models/1", "models": [asdict(item) for item in usable]}, indent=2)
-        )
+        typer.echo(json.dumps({"schema": "colde.models/1", "models": [asdict(item) for item in usable]}, indent=2))
         return
     _print_table(usable)
 
@@ -122,9 +120,7 @@ def _verify(name: str | None, chosen: Format) -> int:
     check = check_folder(_folder_of(name))
     if chosen is Format.JSON:
         found = {key: value for key, value in asdict(check).items() if key != "folder"}
-        typer.echo(
-            json.dumps({"schema": "colde.model-check/1", "path": str(check.folder), **found}, indent=2)
-        )
+        typer.echo(json.dumps({"schema": "colde.model-check/1", "path": str(check.folder), **found}, indent=2))
     else:
         typer.echo(_check_text(check), nl=False)
     return 2 if check.problems else 0
@@ -157,8 +153,7 @@ def _check_text(check: FolderCheck) -> str:
         lines.append(f"{check.folder}: {count} not as colde wrote them; fetch or make the folder again.")
     else:
         lines.append(
-            f"{check.folder}: all {plural(check.files, 'file')} are as colde wrote them"
-            f" ({CHECKSUMS}: {check.digest})."
+            f"{check.folder}: all {plural(check.files, 'file')} are as colde wrote them ({CHECKSUMS}: {check.digest})."
         )
     return "".join(f"{visible(line)}\n" for line in lines)
 

@@ -38,9 +38,7 @@ FIELD_HELP = (
     " docs), or of the model alone (none)."
 )
 FOLDER_HELP = "Folder to make: an index, a model or a field profile, for which a name will do."
-PAIRS_HELP = (
-    "Judged pairs, as JSON Lines; to measure, fit or train on beside labels or links; repeatable as --docs."
-)
+PAIRS_HELP = "Judged pairs, as JSON Lines; to measure, fit or train on beside labels or links; repeatable as --docs."
 QUIET_HELP = "Hide warnings, progress and what is said at the end."
 VALIDATION_HELP = (
     "Judged pairs that set the threshold and are not trained on. Default: those of --pairs that say so; train holds a"
@@ -81,9 +79,7 @@ def from_the_command_line(context: typer.Context, names: Collection[str]) -> Non
         source = context.get_parameter_source(parameter.name or "")
         if parameter.name in names and source is not None and source.name in ("ENVIRONMENT", "DEFAULT_MAP"):
             where = "the environment" if source.name == "ENVIRONMENT" else "colde.toml"
-            raise OptionError(
-                f"{parameter.opts[0]} comes from {where}; a check takes it from its own command line."
-            )
+            raise OptionError(f"{parameter.opts[0]} comes from {where}; a check takes it from its own command line.")
 
 
 def check_score(value: float | None) -> float | None:
@@ -104,9 +100,7 @@ OutputOption = Annotated[
     Path | None,
     option("--output", "-o", panel=OUTPUT, metavar="FILE", help="File to write, instead of standard output."),
 ]
-FolderOption = Annotated[
-    str | None, option("--output", "-o", panel=OUTPUT, metavar="FOLDER", help=FOLDER_HELP)
-]
+FolderOption = Annotated[str | None, option("--output", "-o", panel=OUTPUT, metavar="FOLDER", help=FOLDER_HELP)]
 TopOption = Annotated[
     int,
     option(
@@ -158,12 +152,10 @@ class Destination:
 class Ending:
     """How a search ends."""
 
-    strict: Annotated[
-        bool, option("--strict", panel=OUTPUT, help="Exit with status 2 if a file cannot be read.")
-    ] = False
-    exit_zero: Annotated[
-        bool, option("--exit-zero", panel=OUTPUT, help="Exit with status 0 instead of 1.")
-    ] = False
+    strict: Annotated[bool, option("--strict", panel=OUTPUT, help="Exit with status 2 if a file cannot be read.")] = (
+        False
+    )
+    exit_zero: Annotated[bool, option("--exit-zero", panel=OUTPUT, help="Exit with status 0 instead of 1.")] = False
 
     def after(self, found: object, skipped: Sequence[Skipped]) -> typer.Exit:
         """The end, to raise: status 0 if something was found, 1 if not, as grep; strict, 2 if files were skipped."""
@@ -176,9 +168,7 @@ class Ending:
 class Reporter:
     """Writes warnings and notes to stderr, as far as `--quiet` and `--verbose` want them."""
 
-    quiet: Annotated[bool, option("--quiet", "-q", panel=OUTPUT, callback=keep_for_main, help=QUIET_HELP)] = (
-        False
-    )
+    quiet: Annotated[bool, option("--quiet", "-q", panel=OUTPUT, callback=keep_for_main, help=QUIET_HELP)] = False
     verbose: Annotated[
         bool,
         option(
@@ -304,9 +294,7 @@ GlobOption = Annotated[
     option("--glob", metavar="PATTERN", help="Which files of the folders to read, such as '**/*.pdf'."),
 ]
 FieldOption = Annotated[str, option("--field", metavar="corpus|none|NAME|FOLDER", help=FIELD_HELP)]
-PasswordOption = Annotated[
-    str | None, option("--password", metavar="TEXT", help="Password of encrypted PDFs.")
-]
+PasswordOption = Annotated[str | None, option("--password", metavar="TEXT", help="Password of encrypted PDFs.")]
 PagesOption = Annotated[
     str | None, option("--pages", metavar="FIRST-LAST", help="Read only these pages, such as 3-17.")
 ]
@@ -415,9 +403,7 @@ class Ignoring:
             report is not None and (report.stretches or report.sections) for report in reports
         ):
             names = ", ".join(path.name for path in self.ignore_like)
-            reporter.warning(
-                f"{names} and the two documents have no sentence in common; nothing was left out."
-            )
+            reporter.warning(f"{names} and the two documents have no sentence in common; nothing was left out.")
 
 
 FailUnderOption = Annotated[
@@ -483,9 +469,7 @@ SplitOption = Annotated[
     SplitName,
     option("--split", panel=DATA, metavar="NAME", help="Split of the pairs to use, if the data has splits."),
 ]
-SeedOption = Annotated[
-    int, option("--seed", panel=DATA, min=0, metavar="N", help="Seed of all random choices.")
-]
+SeedOption = Annotated[int, option("--seed", panel=DATA, min=0, metavar="N", help="Seed of all random choices.")]
 PairsOption = Annotated[list[Path], option("--pairs", panel=DATA, metavar="FILE", help=PAIRS_HELP)]
 DocsOption = Annotated[
     list[Path],
@@ -527,9 +511,7 @@ def require_extra(extra: str, command: str) -> None:
     """
     missing = [name for module, name in _EXTRAS[extra].items() if find_spec(module) is None]
     if missing:
-        raise MissingExtraError(
-            f"{command} needs {', '.join(missing)}; install with: pip install 'colde[{extra}]'"
-        )
+        raise MissingExtraError(f"{command} needs {', '.join(missing)}; install with: pip install 'colde[{extra}]'")
 
 
 def corpus_places(corpus: Sequence[str], output: Path | None, *, quiet: bool) -> list[str | Path]:

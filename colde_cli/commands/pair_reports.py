@@ -34,9 +34,7 @@ def check_reports(folder: Path) -> None:
     except OSError as error:
         raise OptionError(f"{folder} cannot be written: {error.strerror or error}.") from error
     if others:
-        raise OptionError(
-            f"{folder} holds {others[0]} and is not overwritten; name a new folder for --reports."
-        )
+        raise OptionError(f"{folder} holds {others[0]} and is not overwritten; name a new folder for --reports.")
     if not folder.absolute().parent.is_dir():
         raise OptionError(f"There is no folder {folder.parent} for the reports; make it first.")
 

@@ -73,9 +73,7 @@ class Filters:
             name, _, value = condition.partition("=")
             if name.replace("-", "_") not in given or not value:
                 known = ", ".join(name.replace("_", "-") for name in given)
-                raise OptionError(
-                    f"--where {condition} is no condition; write NAME=VALUE, with a NAME of {known}."
-                )
+                raise OptionError(f"--where {condition} is no condition; write NAME=VALUE, with a NAME of {known}.")
             given[name.replace("-", "_")] = value
         return Filter.parse(**given, called=called)
 
@@ -158,13 +156,8 @@ def rank(
         reporter.warning(f"{count} cannot be read; list them with: colde index {index} --status")
     elif index is None:
         reporter.about_skipped(ranking.skipped)
-        if (
-            ranking.searched + ranking.unencoded + len(ranking.skipped) + 1 >= INDEX_PAYS
-            and not reporter.quiet
-        ):
-            note(
-                "In a corpus of this size an index is searched sooner; make one with: colde index CORPUS -o INDEX"
-            )
+        if ranking.searched + ranking.unencoded + len(ranking.skipped) + 1 >= INDEX_PAYS and not reporter.quiet:
+            note("In a corpus of this size an index is searched sooner; make one with: colde index CORPUS -o INDEX")
     if ranking.unencoded:
         left = plural(ranking.unencoded, "document")
         reporter.warning(f"{left} not scored: the {budget:g} s of --budget were over. Run again to go on.")

@@ -18,14 +18,10 @@ _QUEUE = 8
 def serve(
     place: Annotated[
         str,
-        typer.Argument(
-            metavar="INDEX", help="An index, or s3://BUCKET/NAME.colde, or a folder of documents."
-        ),
+        typer.Argument(metavar="INDEX", help="An index, or s3://BUCKET/NAME.colde, or a folder of documents."),
     ],
     *,
-    host: Annotated[
-        str, option("--host", panel=ACCESS, metavar="ADDRESS", help="Address to listen at.")
-    ] = "127.0.0.1",
+    host: Annotated[str, option("--host", panel=ACCESS, metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[
         int, option("--port", panel=ACCESS, metavar="N", min=0, max=65535, help="Port; 0 for any free one.")
     ] = 8765,
@@ -40,9 +36,7 @@ def serve(
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        option(
-            "--allow-host", panel=ACCESS, metavar="NAME", help="Name that clients call this by; repeatable."
-        ),
+        option("--allow-host", panel=ACCESS, metavar="NAME", help="Name that clients call this by; repeatable."),
     ] = None,
     max_upload: Annotated[
         str, option("--max-upload", panel=LIMITS, metavar="SIZE", help="Size of a document that is sent.")
@@ -50,9 +44,7 @@ def serve(
     timeout: Annotated[
         str, option("--timeout", panel=LIMITS, metavar="TIME", help="Time for a request, waiting included.")
     ] = "120s",
-    jobs: Annotated[
-        int, option("--jobs", panel=LIMITS, metavar="N", min=1, help="Requests to work on at a time.")
-    ] = 2,
+    jobs: Annotated[int, option("--jobs", panel=LIMITS, metavar="N", min=1, help="Requests to work on at a time.")] = 2,
     reporter: Reporter,
     model: ModelOption = DEFAULT_MODEL,
     runtime: Runtime,

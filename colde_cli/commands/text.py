@@ -117,9 +117,7 @@ def _lost(document: Document) -> list[str]:
     if report.unreadable_characters:
         lost.append(f"{plural(report.unreadable_characters, 'character')} could not be read.")
     shown = [part.pages for part in document.parts if part.pages and part.kind is not PartKind.APPEARANCE]
-    pages = [
-        page for page in report.pages_without_text if any(first <= page <= last for first, last in shown)
-    ]
+    pages = [page for page in report.pages_without_text if any(first <= page <= last for first, last in shown)]
     if pages and not report.warnings:
         lost.append(f"{plural(len(pages), 'page')} with pictures or drawings gave no text.")
     return lost

@@ -142,9 +142,7 @@ class Display:
         if self._quiet:
             return
         if outcome.progress.epoch and not outcome.progress.best_epoch:
-            self._console.print(
-                "No epoch was better than the model before training, which was kept.", style="yellow"
-            )
+            self._console.print("No epoch was better than the model before training, which was kept.", style="yellow")
         if outcome.served and outcome.served.field_auc < outcome.trained.field_auc:
             self._console.print(
                 "On these pairs the score of all parts is worse than that of the vectors alone. If the pairs are few,"
@@ -202,9 +200,7 @@ def train(
         ),
     ] = None,
     pairs: Annotated[Path | None, option("--pairs", panel=DATA, metavar="FILE", help=PAIRS_HELP)] = None,
-    validation: Annotated[
-        str, option("--validation", panel=DATA, metavar="FILE|SHARE", help=VALIDATION_HELP)
-    ] = "0.1",
+    validation: Annotated[str, option("--validation", panel=DATA, metavar="FILE|SHARE", help=VALIDATION_HELP)] = "0.1",
     system: Annotated[
         SystemName,
         option(
@@ -359,9 +355,7 @@ def train(
         int | None,
         option("--seed", panel=TRAINING, min=0, help="Seed of all random choices.", show_default="0"),
     ] = None,
-    device: Annotated[
-        str, option("--device", panel=RUN, metavar="auto|cpu|cuda[:N]", help=DEVICE_HELP)
-    ] = "auto",
+    device: Annotated[str, option("--device", panel=RUN, metavar="auto|cpu|cuda[:N]", help=DEVICE_HELP)] = "auto",
     max_time: Annotated[
         float | None,
         option(
@@ -373,9 +367,7 @@ def train(
             show_default="no limit",
         ),
     ] = None,
-    resume: Annotated[
-        bool, option("--resume", panel=RUN, help="Go on with the run that was stopped.")
-    ] = False,
+    resume: Annotated[bool, option("--resume", panel=RUN, help="Go on with the run that was stopped.")] = False,
     overwrite: Annotated[
         bool, option("--overwrite", panel=RUN, help="Replace the model folder, or an unfinished run.")
     ] = False,

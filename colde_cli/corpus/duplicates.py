@@ -132,8 +132,7 @@ class Families:
             (member.closest.path, member.path)
             for group in self.groups
             for member in group.members
-            if member.closest is not None
-            and member.closest.relation in (Relation.NEAR_DUPLICATE, Relation.VERSION)
+            if member.closest is not None and member.closest.relation in (Relation.NEAR_DUPLICATE, Relation.VERSION)
         ]
         return (*close, *((item.part.path, item.whole.path) for item in self.contained))
 
@@ -191,9 +190,7 @@ def find_families(
     parts: list[NearPair] = []
     for pair in near:
         (versions if min(pair.share_a, pair.share_b) >= min_share else parts).append(pair)
-    groups = sorted(
-        _groups(originals, versions), key=lambda group: (-len(group.members), group.members[0].path)
-    )
+    groups = sorted(_groups(originals, versions), key=lambda group: (-len(group.members), group.members[0].path))
     return Families(
         tuple(groups),
         tuple(_contained(originals, parts, groups)),
@@ -368,9 +365,7 @@ def _tree(
                 queue.append((other, Closest(texts[number].path, relation, share, back)))
 
 
-def _contained(
-    originals: _Originals, parts: Sequence[NearPair], groups: Sequence[Family]
-) -> list[Containment]:
+def _contained(originals: _Originals, parts: Sequence[NearPair], groups: Sequence[Family]) -> list[Containment]:
     """Parts and their wholes, but not those that are versions of each other through a third document."""
     group_of = {member.path: place for place, group in enumerate(groups) for member in group.members}
     contained = []

@@ -175,9 +175,7 @@ def fits(path: str, glob: str) -> bool:
 def _pattern(glob: str) -> tuple[str, ...]:
     parts = (glob if "/" in glob else f"**/{glob}").split("/")
     # Several in a row mean the same as one, but would be tried in all combinations.
-    return tuple(
-        part for part, before in zip(parts, [None, *parts], strict=False) if part != "**" or before != "**"
-    )
+    return tuple(part for part, before in zip(parts, [None, *parts], strict=False) if part != "**" or before != "**")
 
 
 def _fits(names: tuple[str, ...], pattern: tuple[str, ...]) -> bool:

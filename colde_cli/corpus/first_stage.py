@@ -256,9 +256,7 @@ class FirstQuery:
     saturation: float
 
 
-def candidates(
-    query: FirstQuery, segments: Sequence[Segment], limit: int, allowed: Ints | None = None
-) -> Ints:
+def candidates(query: FirstQuery, segments: Sequence[Segment], limit: int, allowed: Ints | None = None) -> Ints:
     """The ids of the `limit` documents that are likely to be closest, ascending.
 
     Each document stands in one of the segments; `allowed` are the ids that may be chosen, ascending, None allows all.

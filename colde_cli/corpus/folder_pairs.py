@@ -228,8 +228,7 @@ class _Pairing:
     def by_bytes(self) -> None:
         """Pair files with the same bytes."""
         sizes = [
-            {name: self._path(side, name).stat().st_size for name in names}
-            for side, names in enumerate(self.alone)
+            {name: self._path(side, name).stat().st_size for name in names} for side, names in enumerate(self.alone)
         ]
         shared = set(sizes[0].values()) & set(sizes[1].values())
         digests: list[dict[bytes, list[str]]] = [defaultdict(list), defaultdict(list)]

@@ -19,9 +19,7 @@ from typing import Any
 from colde_cli.errors import OptionError
 
 _FILE, _LINK, _SUBMODULE = "100", "120000", "160000"
-_POINTER = re.compile(
-    rb"version https://git-lfs\.github\.com/spec/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\n"
-)
+_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\n")
 _MOST_OF_A_POINTER = 1024
 # Settings of a person that would change what patterns mean, what a difference is, or what a commit holds.
 _UNSET = (
@@ -104,9 +102,7 @@ class Repository:
 
     def commit(self, name: str) -> str:
         """The id of a commit, by any of its names; an `OptionError` if there is none."""
-        return self._text(
-            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", named=name
-        )
+        return self._text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", named=name)
 
     def fork(self, one: str, other: str) -> str:
         """The commit from which two commits have gone apart; an `OptionError` in a clone without its history."""
@@ -167,9 +163,7 @@ class Repository:
             right = hashlib.file_digest(file, "sha256").hexdigest() == named[1].decode()
         fetched.replace(path) if right else fetched.unlink()
 
-    def _difference(
-        self, old: str, new: str | None, options: Sequence[str], patterns: Sequence[str] = ()
-    ) -> bytes:
+    def _difference(self, old: str, new: str | None, options: Sequence[str], patterns: Sequence[str] = ()) -> bytes:
         """What git prints, with zeros between names; these commands pass over what a person configured."""
         command = ["diff-index", "--cached"] if new is None else ["diff-tree", "-r"]
         commits = [old] if new is None else [old, new]

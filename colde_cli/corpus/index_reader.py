@@ -209,9 +209,7 @@ class Index:
         if version > FORMAT:
             raise BadIndexError(f"{self.folder} was made by a later colde; upgrade colde.")
         if not version and not self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise BadIndexError(
-                f"{self.folder} holds nothing yet; make it with: colde index FOLDER -o {self.folder}"
-            )
+            raise BadIndexError(f"{self.folder} holds nothing yet; make it with: colde index FOLDER -o {self.folder}")
         if version < FORMAT:
             raise BadIndexError(f"{self.folder} was made by an earlier colde; delete it and make it again.")
 
@@ -294,9 +292,7 @@ class Index:
 
     def documents(self, chosen: Filter = ALL) -> Iterator[IndexedDocument]:
         """The documents, by number."""
-        facts = (
-            "d.number, d.content, d.path, c.title, d.size, d.mtime_ns, c.words, v.chunks, c.pages, c.warnings"
-        )
+        facts = "d.number, d.content, d.path, c.title, d.size, d.mtime_ns, c.words, v.chunks, c.pages, c.warnings"
         for number, content, path, title, size, mtime_ns, *read, warnings in self._rows(facts, chosen):
             with decoded(self.folder):
                 shown, (words, chunks, pages) = shown_path(path), read

@@ -314,9 +314,7 @@ class _Update:
         last = 0
         while rows := self._sql(query, (last, self._model, _BATCH)).fetchall():
             last = rows[-1][0]
-            documents = [
-                document_of("", "", self._index.unpacked(record, checksum)[0]) for _, checksum, record in rows
-            ]
+            documents = [document_of("", "", self._index.unpacked(record, checksum)[0]) for _, checksum, record in rows]
             with self._timed("encode"):
                 encoded = encode_each(documents, self._encoder)
             for (number, _, _), item in zip(rows, encoded, strict=True):
@@ -361,9 +359,7 @@ class _Update:
                 for (content, _), record in zip(rows, records, strict=True):
                     same = "SELECT record = ? FROM contents WHERE number = ?"
                     if not isinstance(record, Skipped) and self._sql(same, (record, content)).fetchone()[0]:
-                        self._sql(
-                            "UPDATE contents SET reading = ? WHERE number = ?", (reader_digest(), content)
-                        )
+                        self._sql("UPDATE contents SET reading = ? WHERE number = ?", (reader_digest(), content))
                     else:
                         self._sql(f"{outdated} contents WHERE number = ?", (content,))
                     self._clock.finish(1)
@@ -477,9 +473,7 @@ class _Update:
         """Whether the content is known, or known to be bad in this very file."""
         if self._sql("SELECT 1 FROM outdated WHERE key = ?", (key,)).fetchone():
             return False
-        row = self._sql(
-            "SELECT number FROM documents WHERE path = ? AND key = ?", (file.path, key)
-        ).fetchone()
+        row = self._sql("SELECT number FROM documents WHERE path = ? AND key = ?", (file.path, key)).fetchone()
         if row is not None:
             self._sql(
                 "UPDATE documents SET size = ?, mtime_ns = ?, checked_ns = ? WHERE number = ?",

@@ -299,10 +299,7 @@ def index_status(folder: Path) -> IndexStatus:
             unused += number(f"SELECT total(length(record)) FROM {table} WHERE {column} IN ({_UNNAMED})")
         return IndexStatus(
             folder,
-            tuple(
-                Root(shown_path(path), glob)
-                for path, glob in query("SELECT path, glob FROM roots ORDER BY path")
-            ),
+            tuple(Root(shown_path(path), glob) for path, glob in query("SELECT path, glob FROM roots ORDER BY path")),
             len(index.numbers()),
             words,
             chunks,
@@ -335,9 +332,7 @@ def _staleness(folder: Path) -> Staleness:
             "SELECT count(*) FILTER (WHERE d.number IS NULL), count(*) FILTER (WHERE d.number IS NOT NULL AND NOT"
             " w.known) FROM waiting w LEFT JOIN documents d ON d.path = w.path"
         ).fetchone()
-        (gone,) = query(
-            "SELECT count(*) FROM documents WHERE path NOT IN (SELECT path FROM found)"
-        ).fetchone()
+        (gone,) = query("SELECT count(*) FROM documents WHERE path NOT IN (SELECT path FROM found)").fetchone()
         return Staleness(new, changed, gone)
 
 

@@ -56,9 +56,7 @@ _WORD = re.compile(r"\d+(?:[.,:]\d+)+|[^\W_]+|[%‰$€£¥<>=≤≥≠≈±×÷
 
 # datasketch would do for the MinHash. Its import takes 0.4 s, for SciPy, and it has no sample for containment; with a
 # fixed set of hash functions in NumPy both are a few lines, and sketches are the same on every machine.
-_FUNCTIONS = np.random.Generator(np.random.PCG64(0)).integers(
-    0, 2**64, (2, BANDS * ROWS), np.uint64, endpoint=False
-)
+_FUNCTIONS = np.random.Generator(np.random.PCG64(0)).integers(0, 2**64, (2, BANDS * ROWS), np.uint64, endpoint=False)
 _FACTORS, _SHIFTS = _FUNCTIONS[0] | np.uint64(1), _FUNCTIONS[1]
 Ints = NDArray[np.int64]
 NEIGHBOURS = 32
@@ -303,9 +301,7 @@ class NearPairs:
         sizes: Ints = np.diff(np.array(self._sampled)).astype(np.int64)
         start = 0
         while start < len(self):
-            end = max(
-                start + 1, int(np.searchsorted(self._sampled, self._sampled[start] + _LOOKED_UP, "right")) - 1
-            )
+            end = max(start + 1, int(np.searchsorted(self._sampled, self._sampled[start] + _LOOKED_UP, "right")) - 1)
             own = np.array(positions[self._sampled[start] : self._sampled[end]])
             first, second = _partners(hashes, owners, own)
             keys, counts = np.unique(first * len(self) + second, return_counts=True)
@@ -368,9 +364,7 @@ def _between(hashes: NDArray[np.uint64], low: float, high: float) -> Ints:
     return np.concatenate(places)
 
 
-def _partners(
-    hashes: NDArray[np.uint64], owners: NDArray[np.uint32], own: NDArray[np.int64]
-) -> tuple[Ints, Ints]:
+def _partners(hashes: NDArray[np.uint64], owners: NDArray[np.uint32], own: NDArray[np.int64]) -> tuple[Ints, Ints]:
     """Pairs of documents that share a shingle, once for each shingle: each with the next in its list."""
     firsts: list[Ints] = []
     seconds: list[Ints] = []

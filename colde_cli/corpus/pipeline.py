@@ -473,9 +473,7 @@ class Collector:
         self.unencoded = len(missing)
         self._clock.expect(len(missing))
         arguments = (missing, self._encoder, self._reader, self._clock)
-        with closing(
-            encode_promising(self._budget, *arguments) if self._budget else encode_files(*arguments)
-        ) as items:
+        with closing(encode_promising(self._budget, *arguments) if self._budget else encode_files(*arguments)) as items:
             for item in items:
                 self.unencoded -= 1
                 if isinstance(item, Skipped):

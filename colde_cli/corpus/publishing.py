@@ -352,14 +352,10 @@ def _create_version(remote: Remote, number: int, files: dict[str, PublishedFile]
     listed = {name: asdict(file) for name, file in files.items()}
     text = json.dumps({"schema": _SCHEMA, "number": number, "files": listed}).encode()
     if len(text) > _MOST_DESCRIBED:
-        raise RemoteError(
-            f"The index is larger than what can be published at {remote.url}; divide the corpus."
-        )
+        raise RemoteError(f"The index is larger than what can be published at {remote.url}; divide the corpus.")
     content = zlib.compress(text)
     if not remote.create(_version_name(number), content):
-        raise RemoteError(
-            f"Another push to {remote.url} came first; get its version with --pull {remote.url}."
-        )
+        raise RemoteError(f"Another push to {remote.url} came first; get its version with --pull {remote.url}.")
     return Version(number, digest(content).hex(), files)
 
 
@@ -451,9 +447,7 @@ def _receive(
                 def block_of(number: int, blocks: Sequence[str] = described.blocks) -> tuple[bytes, int]:
                     return _local_block(sources, blocks[number]) or _remote_block(remote, blocks[number])
 
-                for number, (content, transferred) in zip(
-                    missing, _in_threads(block_of, missing), strict=True
-                ):
+                for number, (content, transferred) in zip(missing, _in_threads(block_of, missing), strict=True):
                     if len(content) != min(_BLOCK, described.size - number * _BLOCK):
                         raise _damaged_block(remote, described.blocks[number])
                     file.seek(number * _BLOCK)
@@ -543,9 +537,7 @@ def _check_place(index: Path, url: str, force: bool) -> None:
     if not is_index(index):
         raise OptionError(f"{index} is no index and is not overwritten; choose another name.")
     if _record(index).get("url") != url and not force:
-        raise OptionError(
-            f"{index} was not fetched from {url} and is not overwritten; replace it with --force."
-        )
+        raise OptionError(f"{index} was not fetched from {url} and is not overwritten; replace it with --force.")
 
 
 def _check_unchanged(index: Path) -> None:

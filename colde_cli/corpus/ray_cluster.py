@@ -118,9 +118,7 @@ class RayCluster:
                     missing.remove(path)
                     yield item
         if missing:
-            raise ClusterError(
-                f"The cluster lost {len(missing)} files; run colde index again, which goes on."
-            )
+            raise ClusterError(f"The cluster lost {len(missing)} files; run colde index again, which goes on.")
 
     def _encoders(self, ray: ModuleType) -> float:
         """How many encoders the cluster has room for."""
@@ -139,9 +137,7 @@ def read_batch(batch: pa.Table) -> pa.Table:
     read = skipping(CorpusReader().read)
     items = [read(Path(os.fsdecode(path))) for path in batch["path"].to_pylist()]
     reasons = [item.reason if isinstance(item, Skipped) else None for item in items]
-    documents = [
-        None if isinstance(item, Skipped) else pack(document_header(item, item.title), {}) for item in items
-    ]
+    documents = [None if isinstance(item, Skipped) else pack(document_header(item, item.title), {}) for item in items]
     columns = {"path": batch["path"], "reason": pa.array(reasons, pa.string())}
     return pa.table({**columns, "document": pa.array(documents, pa.large_binary())})
 
@@ -149,9 +145,7 @@ def read_batch(batch: pa.Table) -> pa.Table:
 class BatchEncoder:
     """Encodes tables of `read_batch`. It can be pickled; each process loads the model once, when it is first needed."""
 
-    def __init__(
-        self, model: str, precision: str = "auto", identity: bytes | None = None, gpu: bool = False
-    ) -> None:
+    def __init__(self, model: str, precision: str = "auto", identity: bytes | None = None, gpu: bool = False) -> None:
         """Choose the model: its name or folder, and a precision as of `encoder.loading.open_encoder`.
 
         Results must be equal to those of the encoder with the `identity`; None takes any. `gpu` encodes on the GPU that
@@ -281,9 +275,7 @@ def _check_answer(address: str) -> None:
 
 
 def _no_cluster(address: str) -> ClusterError:
-    return ClusterError(
-        f"There is no Ray cluster at {address}; check the address, or encode here without --cluster."
-    )
+    return ClusterError(f"There is no Ray cluster at {address}; check the address, or encode here without --cluster.")
 
 
 @contextmanager
@@ -295,6 +287,4 @@ def _ray_trouble(ray: ModuleType) -> Iterator[None]:
         cause = getattr(error, "cause", None)
         reason = str(cause if isinstance(cause, ModelError) else error).strip().splitlines()
         last = reason[-1][:200] if reason else type(error).__name__
-        raise ClusterError(
-            f"The cluster ended the work ({last}); run colde index again, which goes on."
-        ) from error
+        raise ClusterError(f"The cluster ended the work ({last}); run colde index again, which goes on.") from error

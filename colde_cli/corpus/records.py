@@ -107,8 +107,7 @@ def vector_record(encoding: Encoding, centre: FloatArray | None) -> bytes:
         centre: of the model, subtracted before vectors are rounded; None for a model without one.
     """
     chunks = [
-        [chunk.section, chunk.position, chunk.span.start, chunk.span.end, len(chunk.ids)]
-        for chunk in encoding.chunks
+        [chunk.section, chunk.position, chunk.span.start, chunk.span.end, len(chunk.ids)] for chunk in encoding.chunks
     ]
     arrays: Arrays = {"chunks": np.asarray(chunks, np.int32).reshape(-1, 5)}
     centred = encoding.chunk_vectors if centre is None else encoding.chunk_vectors - centre
@@ -163,9 +162,7 @@ def chunk_vectors_of(arrays: Arrays, centre: FloatArray | None) -> tuple[FloatAr
 
 def section_vectors_of(arrays: Arrays) -> FloatArray:
     """Section vectors [s, D] of a record, of unit length."""
-    return (
-        arrays["section_vectors"] if "section_vectors" in arrays else unit_rows(_restored("section", arrays))
-    )
+    return arrays["section_vectors"] if "section_vectors" in arrays else unit_rows(_restored("section", arrays))
 
 
 def shares_of(arrays: Arrays) -> FloatArray:
@@ -222,9 +219,7 @@ class Card:
     def of(cls, encoding: Encoding) -> Card:
         """The card of a document."""
         document = encoding.document
-        parts: dict[str, Any] = {
-            name: getattr(encoding, name) for name in (*_CARD_ARRAYS, "terms", "opening")
-        }
+        parts: dict[str, Any] = {name: getattr(encoding, name) for name in (*_CARD_ARRAYS, "terms", "opening")}
         return cls(document.path, document.title, **parts, warnings=document.report.warnings)
 
     @classmethod
@@ -342,9 +337,7 @@ def open_encoding(record: bytes | None, path: Path) -> Encoding | None:
         document = document_of(str(path), path.name, header)
         tokens = np.split(arrays["ids"], np.cumsum(arrays["lengths"])[:-1])
         chunks = []
-        for index, ((section, position, start, end), ids) in enumerate(
-            zip(header["chunks"], tokens, strict=True)
-        ):
+        for index, ((section, position, start, end), ids) in enumerate(zip(header["chunks"], tokens, strict=True)):
             span = Span(start, end)
             pages = document.pages_of(span)
             chunks.append(Chunk(index, section, position, span, tuple(ids.tolist()), pages))

@@ -66,9 +66,7 @@ def open_remote(url: str) -> Remote:
     """
     parts = urlsplit(url)
     if not is_url(url):
-        raise OptionError(
-            f"{url} is not a URL such as s3://bucket/papers.colde or file:///share/papers.colde."
-        )
+        raise OptionError(f"{url} is not a URL such as s3://bucket/papers.colde or file:///share/papers.colde.")
     if parts.scheme == "file":
         return FolderRemote(url, Path(unquote(parts.path)))
     if not parts.netloc or not parts.path.strip("/"):

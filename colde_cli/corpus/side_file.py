@@ -114,9 +114,7 @@ def find_candidates(
     measure = _measure(encoder, file.profile)
     allowed = None if chosen == ALL else np.setdiff1d(index.numbers(chosen), own)
     tail = _blocks(index.all_cards(after=_last(file)))  # documents that the file does not know
-    segments = [
-        measure.segment([number for number, _ in block], [card for _, card in block]) for block in tail
-    ]
+    segments = [measure.segment([number for number, _ in block], [card for _, card in block]) for block in tail]
     try:
         limit = max(SCORED, 2 * top) + len(own)
         numbers = candidates(measure.query(query), [file.segment, *segments], limit, allowed)
@@ -291,9 +289,7 @@ class _Spool:
     def write(self, path: Path, owner: str, profile: FieldProfile | None) -> None:
         """Write the file."""
         kinds = {"ids": np.int64, "vector_scales": np.float32, "word_scales": np.float32, "lengths": np.int64}
-        arrays: Arrays = {
-            name: np.concatenate([np.zeros(0, kind), *self._small[name]]) for name, kind in kinds.items()
-        }
+        arrays: Arrays = {name: np.concatenate([np.zeros(0, kind), *self._small[name]]) for name, kind in kinds.items()}
         lengths = arrays.pop("lengths")
         buckets = np.flatnonzero(self._counts)
         starts = np.concatenate([[0], np.cumsum(self._counts[buckets])])
@@ -333,16 +329,12 @@ class _Spool:
         text = json.dumps(header).encode()
         mapped[: 16 + len(text)] = _MAGIC + struct.pack("<II", len(text), zlib.crc32(text)) + text
 
-    def _invert(
-        self, lengths: Ints, starts: Ints, documents: NDArray[np.int32], weights: NDArray[np.uint8]
-    ) -> None:
+    def _invert(self, lengths: Ints, starts: Ints, documents: NDArray[np.int32], weights: NDArray[np.uint8]) -> None:
         """Put each entry into the list of its bucket, a stretch of documents at a time."""
         following = np.zeros(2 * BUCKETS, np.int64)
         following[np.flatnonzero(self._counts)] = starts[:-1]
         ends = np.cumsum(lengths)
-        pairs = zip(
-            _read(self._buckets, np.int32, _SORTED), _read(self._weights, np.uint8, _SORTED), strict=True
-        )
+        pairs = zip(_read(self._buckets, np.int32, _SORTED), _read(self._weights, np.uint8, _SORTED), strict=True)
         for (place, buckets), (_, block) in pairs:
             order = np.argsort(buckets, kind="stable")
             ordered = buckets[order]

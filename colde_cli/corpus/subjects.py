@@ -233,9 +233,7 @@ class _Grouping:
             own = np.arange(len(cosines))
             cosines[own, own + start] = -np.inf
             # Without another document there is no place to divide at.
-            order = (
-                np.argpartition(-cosines, limit - 1, axis=1) if limit else np.empty((len(own), 0), np.int64)
-            )
+            order = np.argpartition(-cosines, limit - 1, axis=1) if limit else np.empty((len(own), 0), np.int64)
             yield from np.sort(order[:, :limit], axis=1)
 
     def _member(self, number: int, score: float | None = None) -> ClusterMember:

@@ -44,9 +44,7 @@ Looks = Mapping[Any, str | None]
 """By the number of a page or the digest of a picture what was found, None where that failed."""
 
 
-def settled(
-    a: Document, b: Document, *, same_body: bool, password: str | None = None
-) -> tuple[Document, Document]:
+def settled(a: Document, b: Document, *, same_body: bool, password: str | None = None) -> tuple[Document, Document]:
     """Decode pictures and draw pages, where that decides whether two documents are the same.
 
     1. Pictures of two files of one format that differ as they are stored are decoded. Where that succeeds, their digest
@@ -174,9 +172,7 @@ def _look_once(file: BinaryIO, request: dict[str, Any], looks: dict[Any, str | N
     size = file.seek(0, 2)
     limits = {"memory": MEMORY + 2 * size, "seconds": SECONDS, "step": STEP_SECONDS}
     begun = None
-    with sandboxed(
-        "colde_cli.documents.appearance_engine", file, {**request, **limits}, 2 * SECONDS
-    ) as messages:
+    with sandboxed("colde_cli.documents.appearance_engine", file, {**request, **limits}, 2 * SECONDS) as messages:
         for message in messages:
             if message["kind"] == "end":
                 return None

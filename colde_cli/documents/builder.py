@@ -87,9 +87,7 @@ class DocumentBuilder:
             self._count(words)
             self._sections.notes.append(words)
 
-    def build(
-        self, title: str, name: str, warnings: Sequence[str] = (), notes: Sequence[str] = ()
-    ) -> Document:
+    def build(self, title: str, name: str, warnings: Sequence[str] = (), notes: Sequence[str] = ()) -> Document:
         """Build the document; if no heading was marked, headings are found as in plain text.
 
         A missing `title` is the only heading of the highest level, else `name`. Warnings and notes (on text that was

@@ -156,9 +156,7 @@ def begins_word(offsets: list[tuple[int, int]], token: int) -> bool:
     return offsets[token][0] > offsets[token - 1][1]
 
 
-def cut_at(
-    count: int, sentences: Sequence[int], starts_word: Callable[[int], bool], capacity: int
-) -> list[int]:
+def cut_at(count: int, sentences: Sequence[int], starts_word: Callable[[int], bool], capacity: int) -> list[int]:
     """Cut `count` tokens as `cut_points` does, given the tokens that begin a sentence, ascending, or a word."""
     if count == 0:
         return [0]

@@ -405,9 +405,7 @@ def document_of(path: str, name: str, header: dict[str, Any]) -> Document:
         # Indexes of earlier versions do not hold these.
         header.get("format", ""),
         header.get("digest", ""),
-        tuple(
-            OutsideText(OutsideKind(kind), *map(_frozen, rest)) for kind, *rest in header.get("outside", ())
-        ),
+        tuple(OutsideText(OutsideKind(kind), *map(_frozen, rest)) for kind, *rest in header.get("outside", ())),
         tuple(UnreadPart(PartKind(kind), *map(_frozen, rest)) for kind, *rest in header.get("parts", ())),
     )
 

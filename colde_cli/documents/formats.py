@@ -52,16 +52,10 @@ FORMATS: Mapping[str, FileFormat] = {
         max_bytes=512 << 20,
         has_lines=False,
     ),
-    "text": FileFormat(
-        "a text file", (".txt",), _PAGED | {OutsideKind.CONTENTS}, f"{_ROOM}.plain_text:read_text"
-    ),
+    "text": FileFormat("a text file", (".txt",), _PAGED | {OutsideKind.CONTENTS}, f"{_ROOM}.plain_text:read_text"),
     # Markdown can hold HTML.
-    "markdown": FileFormat(
-        "a Markdown file", (".md", ".markdown"), _OFFICE, f"{_ROOM}.markdown:read_markdown"
-    ),
-    "docx": FileFormat(
-        "a Word file", (".docx",), _OFFICE, f"{_ROOM}.office.docx:read_docx", True, 256 << 20, False
-    ),
+    "markdown": FileFormat("a Markdown file", (".md", ".markdown"), _OFFICE, f"{_ROOM}.markdown:read_markdown"),
+    "docx": FileFormat("a Word file", (".docx",), _OFFICE, f"{_ROOM}.office.docx:read_docx", True, 256 << 20, False),
     "odt": FileFormat(
         "an OpenDocument text", (".odt",), _OFFICE, f"{_ROOM}.office.odt:read_odt", True, 256 << 20, False
     ),

@@ -194,9 +194,7 @@ class _TokenReader:
             for name in _REFERENCE.findall(token.content)
             if name in self.footnotes
         }
-        later = Counter(
-            name for token in tokens if token.type == "html_block" for name in closings(token.content)
-        )
+        later = Counter(name for token in tokens if token.type == "html_block" for name in closings(token.content))
         opening = None
         for token in tokens:
             if token.type == "inline":
@@ -287,9 +285,7 @@ class _TokenReader:
 
     def _words(self, tokens: Sequence[Token]) -> str:
         """Return the words of a paragraph or a heading, with the alternative texts of pictures."""
-        ends = Counter(
-            name for token in tokens if token.type == "html_inline" for name in closings(token.content)
-        )
+        ends = Counter(name for token in tokens if token.type == "html_inline" for name in closings(token.content))
         self.tags.begin_line()
         for token in tokens:
             if token.type == "html_inline":

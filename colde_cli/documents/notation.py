@@ -33,11 +33,7 @@ def lowered(before: str, text: str, after: str = "") -> str:
 def _scripted(before: str, text: str, after: str, sign: str) -> str:
     script = text.strip()
     last = before[-1:]
-    if (
-        not script[:1]
-        or not (script[0].isalnum() or script[0] in "+−-(")
-        or not (last.isalnum() or last in set(")]}"))
-    ):
+    if not script[:1] or not (script[0].isalnum() or script[0] in "+−-(") or not (last.isalnum() or last in set(")]}")):
         return text
     if sign == "^" and ((last.isdigit() and _ORDINAL.fullmatch(script)) or _TRADEMARK.fullmatch(script)):
         return text
@@ -58,8 +54,7 @@ def operand(text: str) -> str:
 
 
 RAISED = (
-    "²³¹\u02b0-\u02b8\u02e0-\u02e4\u1d2c-\u1d2e\u1d30-\u1d3a\u1d3c-\u1d4d\u1d4f-\u1d61\u1d78\u1d9b-\u1dbf"
-    "⁰ⁱ⁴-ⁿ\u2c7d"
+    "²³¹\u02b0-\u02b8\u02e0-\u02e4\u1d2c-\u1d2e\u1d30-\u1d3a\u1d3c-\u1d4d\u1d4f-\u1d61\u1d78\u1d9b-\u1dbf⁰ⁱ⁴-ⁿ\u2c7d"
 )
 """Characters of Unicode that are superscripts, for a class of `re`; º and ª belong to ordinals."""
 LOWERED = "\u1d62-\u1d6a₀-₎ₐ-ₜ\u2c7c"

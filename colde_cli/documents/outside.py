@@ -140,9 +140,7 @@ class Account:
     _characters: int = 0
     _rest: list[str] = field(default_factory=list)
 
-    def add_text(
-        self, kind: OutsideKind, text: str, about: str = "", pages: tuple[int, int] | None = None
-    ) -> None:
+    def add_text(self, kind: OutsideKind, text: str, about: str = "", pages: tuple[int, int] | None = None) -> None:
         """Add a text; blanks alone are none."""
         text, about = " ".join(text.split()), " ".join(about.split())
         if kind is OutsideKind.LINKS and _BARE_HOST.fullmatch(text):

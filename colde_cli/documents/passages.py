@@ -333,9 +333,7 @@ def _units(document: Document) -> Iterator[tuple[int, int, int | None]]:
             yield start, section.span.end, None
 
 
-def _find(
-    document: Document, section: Section, letters: str, openings: Sequence[_Opening]
-) -> _Opening | None:
+def _find(document: Document, section: Section, letters: str, openings: Sequence[_Opening]) -> _Opening | None:
     """Find the text that reads as a heading does: with the same words after it, else a paragraph of its own."""
     following = document.text[section.body_start : section.body_start + 8 * _FOLLOWING]
     after = "".join(_LETTER.findall(following)).lower()[:_FOLLOWING]

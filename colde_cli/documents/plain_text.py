@@ -73,9 +73,7 @@ def decode(data: bytes, path: str) -> tuple[str, tuple[str, ...]]:
             warnings = (warning,)
     strange = len(_CONTROL.findall(text[:100_000]))
     if "\x00" in text[:100_000] or strange > 0.02 * len(text[:100_000]):
-        raise UnsupportedFormatError(
-            f"Cannot read {shown_as(path)}: it holds binary data, not text; name a document."
-        )
+        raise UnsupportedFormatError(f"Cannot read {shown_as(path)}: it holds binary data, not text; name a document.")
     return text.replace("\r\n", "\n").replace("\r", "\n"), warnings
 
 
@@ -200,9 +198,7 @@ def _written(group: Sequence[_Edge]) -> Iterator[tuple[_Edge, str]]:
 def _follow(group: Sequence[_Edge], column: Sequence[re.Match[str]]) -> list[bool]:
     """Whether each number is that of its page: number − page stays the same, on most pages, until it restarts."""
     values = [_value(match[0]) for match in column]
-    offsets = [
-        None if value is None else value - edge.page for value, edge in zip(values, group, strict=True)
-    ]
+    offsets = [None if value is None else value - edge.page for value, edge in zip(values, group, strict=True)]
     good = [
         offset is not None
         and _may_count(edge.line, match, offset)
@@ -261,9 +257,7 @@ def _rejoin(pages: Sequence[list[str]]) -> str:
         body = page[first:] if first is not None else []
         while lines and not lines[-1].strip():
             lines.pop()
-        goes_on = bool(
-            lines and body and body[0].strip()[:1].islower() and lines[-1].rstrip()[-1] not in ".:;!?"
-        )
+        goes_on = bool(lines and body and body[0].strip()[:1].islower() and lines[-1].rstrip()[-1] not in ".:;!?")
         lines += body if goes_on or not lines else ["", *body]
     return "\n".join(lines)
 
@@ -291,9 +285,7 @@ def _underlines(line: str, above: str) -> bool:
 
 def _mark_headings(blocks: Sequence[_Block]) -> list[_Block]:
     """Give levels to headings: numbers in sequence, known names, capitals; underlined lines already have levels."""
-    alone = [
-        index for index, block in enumerate(blocks) if len(block.lines) == 1 and _heading_shaped(block.first)
-    ]
+    alone = [index for index, block in enumerate(blocks) if len(block.lines) == 1 and _heading_shaped(block.first)]
     numbers = {index: number for index in alone if (number := parse_number(blocks[index].first))}
     decimal = [index for index, number in numbers.items() if number.scheme == "decimal"]
     entries = [(numbers[index].parts, 1.0) for index in decimal]
@@ -326,9 +318,7 @@ def _heading_shaped(text: str) -> bool:
 
 
 def _is_title(block: _Block) -> bool:
-    shaped = (
-        len(block.lines) == 1 and 3 <= len(block.first) <= 120 and not block.first.endswith((".", ",", ";"))
-    )
+    shaped = len(block.lines) == 1 and 3 <= len(block.first) <= 120 and not block.first.endswith((".", ",", ";"))
     return shaped and parse_number(block.first) is None and not is_known(block.first)
 
 

@@ -55,9 +55,7 @@ _WORD = (b"[Content_Types].xml", b"word/")
 _WEB_PAGE = re.compile(
     rb"(<\?xml[^>]{0,200}>\s*)?(<!--.{0,2000}?-->\s*)?<(!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
 )
-_HTML_ELEMENT = re.compile(
-    rb"<(head|body|title|meta|main|article|section|div|h[1-6]|p)\b[^<>]{0,1000}>", re.IGNORECASE
-)
+_HTML_ELEMENT = re.compile(rb"<(head|body|title|meta|main|article|section|div|h[1-6]|p)\b[^<>]{0,1000}>", re.IGNORECASE)
 _LATEX = re.compile(
     rb"^[ \t]*\\(documentclass|documentstyle|begin\{document\}|(part|chapter|section)\*?\{)", re.MULTILINE
 )
@@ -234,9 +232,7 @@ def kind_of_file(head: bytes, suffix: str, shown: str) -> str:
         return OF_SUFFIX[suffix]
     if suffix:
         known = ", ".join(sorted(SUPPORTED_SUFFIXES))
-        raise UnsupportedFormatError(
-            f"Cannot read {shown}: {suffix} files are not supported; colde reads {known}."
-        )
+        raise UnsupportedFormatError(f"Cannot read {shown}: {suffix} files are not supported; colde reads {known}.")
     return _kind_of_text(start)
 
 

@@ -47,9 +47,7 @@ def select(document: Document, skip: str | Iterable[str] = (), only: str | Itera
         else:
             skipped.append(section.heading or f"({section.kind.value})")
     if not kept:
-        raise OptionError(
-            f"Change the section patterns: they leave no section of {document.path or document.title}."
-        )
+        raise OptionError(f"Change the section patterns: they leave no section of {document.path or document.title}.")
     report = replace(
         document.report,
         skipped_sections=(*document.report.skipped_sections, *skipped),

@@ -408,9 +408,7 @@ def _open_domains(folder: ModelFolder) -> Domains | None:
         return None
     domains = Domains.load(folder.file(DOMAINS))
     if domains.prototypes.shape != (len(score_weights.domains), folder.config.hidden_size):
-        raise ModelError(
-            f"{folder.path / DOMAINS} does not fit the model's config.json; fetch the model again."
-        )
+        raise ModelError(f"{folder.path / DOMAINS} does not fit the model's config.json; fetch the model again.")
     return domains
 
 
@@ -418,9 +416,7 @@ Numbering = Literal["kept", "anew"]
 """The number q of a chunk for the model: "kept" from its document, or "anew", counted in the new order."""
 
 
-def rearranged(
-    encoding: Encoding, rows: Sequence[int], encoder: Encoder, numbering: Numbering = "anew"
-) -> Encoding:
+def rearranged(encoding: Encoding, rows: Sequence[int], encoder: Encoder, numbering: Numbering = "anew") -> Encoding:
     """Encode a document as if it had the chunks `rows`, in that order.
 
     Section vectors stay those of the whole document. With `chunk_position="input"` a chunk vector depends on q, so
@@ -437,9 +433,7 @@ def rearranged(
     if not len(order):
         raise ValueError("a document needs at least one chunk")
     numbers = order if numbering == "kept" else np.arange(len(order))
-    chunks = tuple(
-        replace(encoding.chunks[row], index=int(number)) for row, number in zip(order, numbers, strict=True)
-    )
+    chunks = tuple(replace(encoding.chunks[row], index=int(number)) for row, number in zip(order, numbers, strict=True))
     moved = any(chunk.index != row for chunk, row in zip(chunks, order, strict=True))
     anew = moved and encoder.config.chunk_position == "input"
     vectors = encoder.encode_chunks(chunks) if anew else encoding.chunk_vectors[order]

@@ -121,9 +121,7 @@ class HeadRunner:
             "attention": (count, width, width),
             "directions": (count, width, rows.shape[2]),
         }
-        vectors, attention, centred_unit_vectors = self._graph.run(
-            feed, shapes, tokens=count * width * width // _PAIRS
-        )
+        vectors, attention, centred_unit_vectors = self._graph.run(feed, shapes, tokens=count * width * width // _PAIRS)
         pairs = list(zip(lengths, lengths[list(partners)], strict=True))
         cropped = tuple(weights[:own, :other] for weights, (own, other) in zip(attention, pairs, strict=True))
         check_finite(cropped, self._graph.path)

@@ -143,8 +143,7 @@ class ModelConfig:
         score_weights = self.score_weights
         if score_weights is not None:
             domains = [
-                replace(domain, threshold=threshold, calibration=calibration)
-                for domain in score_weights.domains
+                replace(domain, threshold=threshold, calibration=calibration) for domain in score_weights.domains
             ]
             score_weights = replace(score_weights, domains=tuple(domains))
         return replace(self, threshold=threshold, calibration=calibration, score_weights=score_weights)

@@ -60,9 +60,7 @@ def open_encoder(
     if is_other_system(folder):
         from colde_cli.encoder.system_encoder import SystemEncoder
 
-        return SystemEncoder.load(
-            folder, device=device, precision=precision, cache=cache, threads=threads, parts=parts
-        )
+        return SystemEncoder.load(folder, device=device, precision=precision, cache=cache, threads=threads, parts=parts)
     from colde_cli.encoder.encoder import Encoder
 
     return Encoder.load(folder, device=device, precision=precision, cache=cache, threads=threads, ahead=ahead)

@@ -226,7 +226,5 @@ def packing(name: str, source: str) -> Packing:
         ModelError: this version has none of the name.
     """
     if name not in PACKINGS:
-        raise ModelError(
-            f"{source} packs texts as {name!r}, which this version does not know: upgrade colde."
-        )
+        raise ModelError(f"{source} packs texts as {name!r}, which this version does not know: upgrade colde.")
     return PACKINGS[name]

@@ -169,9 +169,7 @@ class Graph:
                 wanted in (None, size) for wanted, size in zip(shape, given, strict=True)
             )
             if not fits:
-                raise ModelError(
-                    f"{self.path} gives {name} of another shape than colde models; fetch the model again."
-                )
+                raise ModelError(f"{self.path} gives {name} of another shape than colde models; fetch the model again.")
             if name != "attention":  # which may have no numbers past the length of a document
                 check_finite([values], self.path)
         return found
@@ -235,9 +233,7 @@ def open_session(graph: Path, contract: Contract, cuda: int | None = None, *, ke
         except Exception as error:  # as in `Graph.run`
             raise _unopened(error, graph, watch) from error
     if cuda is not None and CUDA_PROVIDER not in session.get_providers():
-        raise DeviceError(
-            f"ONNX Runtime could not start CUDA for this model; run with {called('device')} cpu."
-        )
+        raise DeviceError(f"ONNX Runtime could not start CUDA for this model; run with {called('device')} cpu.")
     contract.check(session, graph)
     return Graph(graph, session, frozenset(item.name for item in session.get_inputs()), cuda is not None)
 
@@ -248,9 +244,7 @@ def _unopened(error: Exception, graph: Path, watch: Watch) -> ModelError:
         return ModelError(f"{graph} {watch.reason} to open; colde does not run such a model.")
     if "External" in str(error):
         weights = weights_file(graph.parent)
-        return ModelError(
-            f"{weights} is missing or does not fit {graph.name}; fetch or export the model again."
-        )
+        return ModelError(f"{weights} is missing or does not fit {graph.name}; fetch or export the model again.")
     return ModelError(f"{graph} is damaged or not an ONNX graph; fetch or export the model again.")
 
 
@@ -435,9 +429,7 @@ def decide(device: str, precision: str, graphs: Collection[str], cuda: Cuda, mod
 
 def _check_cuda(ordinal: int, precision: str, cuda: Cuda) -> None:
     if precision == "int8":
-        raise OptionError(
-            f"int8 runs on the CPU only; with {called('device')} cuda use {called('precision')} fp16."
-        )
+        raise OptionError(f"int8 runs on the CPU only; with {called('device')} cuda use {called('precision')} fp16.")
     if not cuda.usable:
         raise DeviceError(f"CUDA is not usable here: {cuda.problem}; run with {called('device')} cpu.")
     if ordinal >= cuda.devices:

@@ -131,9 +131,7 @@ class SystemEncoder:
         """
         folder = open_system_folder(settings.resolve_model(model))
         if precision in PRECISIONS and precision not in ("auto", _PRECISION):
-            raise OptionError(
-                f"{folder.name} has one graph, in {_PRECISION}; leave out --precision {precision}."
-            )
+            raise OptionError(f"{folder.name} has one graph, in {_PRECISION}; leave out --precision {precision}.")
         cuda = Cuda(problem="it was not asked for") if device == "cpu" else probe_cuda()
         plan = decide(device, precision, [_PRECISION], cuda, folder.name)
         return cls(folder, plan, cache=cache, threads=threads or settings.default_threads(), parts=parts)

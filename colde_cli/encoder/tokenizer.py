@@ -49,16 +49,12 @@ def open_tokenizer(path: Path) -> TextTokenizer:
     if size > _MAX_BYTES or len(rules) > _MAX_RULES:
         raise ModelError(f"{path} is larger than a tokenizer can be; colde does not open such a model.")
     if growth > _MAX_GROWTH:
-        raise ModelError(
-            f"{path} makes every text up to {growth:.3g} times as long; colde does not open such a model."
-        )
+        raise ModelError(f"{path} makes every text up to {growth:.3g} times as long; colde does not open such a model.")
     for pattern in (rule.get("pattern") for rule in rules):
         slow = pattern.get("Regex") if isinstance(pattern, dict) else None
         if not isinstance(slow, str) or (len(slow) <= _LONGEST_PATTERN and not _SLOW_PATTERN.search(slow)):
             continue
-        raise ModelError(
-            f"{path} looks for {slow[:40]!r}, which can take for ever; colde does not open such a model."
-        )
+        raise ModelError(f"{path} looks for {slow[:40]!r}, which can take for ever; colde does not open such a model.")
     try:
         tokenizer = plain_tokenizer(text)
         tokenizer.encode(_PROBE, add_special_tokens=False)

@@ -96,9 +96,7 @@ class Cache:
             if value[:_CHECKSUM] == _checksum(key, value[_CHECKSUM:])
         }
         if damaged := len(stored) - len(whole):
-            warnings.warn(
-                f"The cache {self.path} holds {damaged} damaged entries, which are made again.", stacklevel=2
-            )
+            warnings.warn(f"The cache {self.path} holds {damaged} damaged entries, which are made again.", stacklevel=2)
         return whole
 
     def put(self, items: Mapping[bytes, bytes]) -> None:
@@ -161,9 +159,7 @@ class Cache:
         try:
             connection = self._connect()
         except (sqlite3.Error, OSError) as error:
-            warnings.warn(
-                f"The cache {self.path} is not usable ({error}); going on without it.", stacklevel=6
-            )
+            warnings.warn(f"The cache {self.path} is not usable ({error}); going on without it.", stacklevel=6)
             connection = self._connection = _empty_connection()
         try:
             with connection:
@@ -187,9 +183,7 @@ class Cache:
         return self._connection
 
     def _fresh_connection(self) -> sqlite3.Connection:
-        if self.path.exists() and not (
-            os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
-        ):
+        if self.path.exists() and not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)):
             self._read_only = True
             # SQLite would make files for locks beside it; nobody here can write it, and it says so.
             address = f"{self.path.resolve().as_uri()}?immutable=1"
@@ -215,9 +209,7 @@ class Cache:
                 self.clear()
                 warnings.warn(f"The cache {self.path} was damaged and has been emptied.", stacklevel=6)
                 return
-        warnings.warn(
-            f"The cache {self.path} is damaged and cannot be emptied; going on without it.", stacklevel=6
-        )
+        warnings.warn(f"The cache {self.path} is damaged and cannot be emptied; going on without it.", stacklevel=6)
         self._connection = _empty_connection()
 
 

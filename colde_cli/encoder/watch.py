@@ -66,9 +66,7 @@ _thread: threading.Thread | None = None
 
 
 @contextmanager
-def watched(
-    name: object, stop: Callable[[], None], seconds: float = 0.0, memory: int = MEMORY
-) -> Iterator[Watch]:
+def watched(name: object, stop: Callable[[], None], seconds: float = 0.0, memory: int = MEMORY) -> Iterator[Watch]:
     """Watch a call of this thread.
 
     Args:

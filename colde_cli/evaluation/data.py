@@ -120,9 +120,7 @@ def read_pairs(path: Path, known: Mapping[str, int]) -> tuple[LabelledPair, ...]
         pair = _pair(values, place, known)
         earlier = pairs.setdefault(frozenset((pair.a, pair.b)), pair)
         if earlier.related != pair.related:
-            raise DataError(
-                f"{place}: {pair.a!r} and {pair.b!r} are labelled related and unrelated; keep one."
-            )
+            raise DataError(f"{place}: {pair.a!r} and {pair.b!r} are labelled related and unrelated; keep one.")
     return tuple(pairs.values())
 
 
@@ -137,11 +135,7 @@ def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         raise MissingFileError(f"There is no file {path}; name a file of JSON Lines.")
     empty = True
     try:
-        with (
-            gzip.open(path, "rt", encoding="utf-8")
-            if path.suffix == ".gz"
-            else path.open(encoding="utf-8") as file
-        ):
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     empty = False
@@ -205,9 +199,7 @@ def _content(values: dict[str, Any], identity: str, place: str, folder: Path) ->
         raise DataError(f"{place}: the {given[0]} of {identity!r} is empty.")
     else:
         try:
-            document = (
-                read(folder / content) if given[0] == "path" else read_text(content.encode(), "", title)
-            )
+            document = read(folder / content) if given[0] == "path" else read_text(content.encode(), "", title)
         except ColdeError as error:
             raise DataError(f"{place}: {error}") from error
     if not document.text.strip():
@@ -385,9 +377,7 @@ def _contradictions(pairs: Sequence[LabelledPair], labels: Mapping[str, str | No
     return sum(same_label(pair) for pair in pairs if not pair.related)
 
 
-def _relevant(
-    rows: Sequence[TrainingDocument], gallery: Sequence[str]
-) -> tuple[dict[str, frozenset[str]], str]:
+def _relevant(rows: Sequence[TrainingDocument], gallery: Sequence[str]) -> tuple[dict[str, frozenset[str]], str]:
     """The partners of each document: its links, or its class if no document of the set has links."""
     inside = set(gallery)
     links: defaultdict[str, set[str]] = defaultdict(set)
@@ -402,9 +392,7 @@ def _relevant(
     for row in rows:
         if row.label is not None and row.id in inside:
             classes[row.label].add(row.id)
-    partners = {
-        one: frozenset(group - {one}) for group in classes.values() if len(group) > 1 for one in group
-    }
+    partners = {one: frozenset(group - {one}) for group in classes.values() if len(group) > 1 for one in group}
     return dict(sorted(partners.items())), "labels"
 
 

@@ -215,22 +215,17 @@ class Bin:
     share: float
 
 
-def reliability(
-    related: NDArray[np.bool_], probabilities: NDArray[np.float64], bins: int = BINS
-) -> tuple[Bin, ...]:
+def reliability(related: NDArray[np.bool_], probabilities: NDArray[np.float64], bins: int = BINS) -> tuple[Bin, ...]:
     """Sort pairs into bins of equal size by probability, ascending (Nguyen and O'Connor 2015); drop empty bins.
 
     Pairs of equal probability share a bin, by their middle rank, so that the order of pairs does not matter.
     """
     ranked = np.sort(probabilities)
-    middle = (
-        np.searchsorted(ranked, probabilities, "left") + np.searchsorted(ranked, probabilities, "right")
-    ) / 2
+    middle = (np.searchsorted(ranked, probabilities, "left") + np.searchsorted(ranked, probabilities, "right")) / 2
     place = np.minimum((middle / len(ranked) * bins).astype(int), bins - 1)
     chosen = [place == number for number in np.unique(place)]
     return tuple(
-        Bin(int(rows.sum()), float(probabilities[rows].mean()), float(related[rows].mean()))
-        for rows in chosen
+        Bin(int(rows.sum()), float(probabilities[rows].mean()), float(related[rows].mean())) for rows in chosen
     )
 
 
@@ -243,9 +238,7 @@ def chance_calibration_error(probabilities: NDArray[np.float64], seed: int = 0, 
     """
     generator = np.random.default_rng(seed)
     draws = generator.random((_DRAWS, len(probabilities))) < probabilities
-    return float(
-        np.mean([expected_calibration_error(reliability(row, probabilities, bins)) for row in draws])
-    )
+    return float(np.mean([expected_calibration_error(reliability(row, probabilities, bins)) for row in draws]))
 
 
 def expected_calibration_error(bins: tuple[Bin, ...]) -> float:
@@ -297,9 +290,7 @@ def _score_table(scorer: PairScorer, gallery: Sequence[str]) -> Floats:
     rows, columns = np.triu_indices(size, 1)
     for start in range(0, len(rows), _BLOCK):
         block = slice(start, start + _BLOCK)
-        pairs = [
-            (gallery[row], gallery[column]) for row, column in zip(rows[block], columns[block], strict=True)
-        ]
+        pairs = [(gallery[row], gallery[column]) for row, column in zip(rows[block], columns[block], strict=True)]
         table[rows[block], columns[block]] = scorer.scores(pairs)
     return table + table.T
 

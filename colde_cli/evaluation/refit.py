@@ -140,9 +140,7 @@ def check_target(model: Path, output: Path | None) -> None:
     """
     if output is None:
         if not (os.access(model, os.W_OK) and os.access(model / CONFIG, os.W_OK)):
-            raise OptionError(
-                f"The model {model} cannot be written to; add -o FOLDER to calibrate a copy of it."
-            )
+            raise OptionError(f"The model {model} cannot be written to; add -o FOLDER to calibrate a copy of it.")
         return
     if output.exists():
         raise OptionError(f"{output} exists already; name a new folder for --output.")

@@ -34,14 +34,10 @@ FIGURES: dict[str, FigureKind] = {
     "precision": FigureKind("P", "verdict", True, "Share of the pairs called related that are."),
     "recall": FigureKind("R", "verdict", True, "Share of the related pairs that are called related."),
     "accuracy": FigureKind("Acc", "verdict", True, "Share of all verdicts that are right."),
-    "recall_at_10": FigureKind(
-        "R@10", "retrieval", True, "Share of a document's partners among the ten closest."
-    ),
+    "recall_at_10": FigureKind("R@10", "retrieval", True, "Share of a document's partners among the ten closest."),
     "mrr": FigureKind("MRR", "retrieval", True, "1 / rank of the first partner, averaged."),
     "ndcg_at_10": FigureKind("nDCG@10", "retrieval", True, "Gain of the ten closest, discounted by rank."),
-    "ece": FigureKind(
-        "ECE", "calibration", False, "Mean distance of probability and share of related pairs."
-    ),
+    "ece": FigureKind("ECE", "calibration", False, "Mean distance of probability and share of related pairs."),
     "ece_by_chance": FigureKind(
         "by chance",
         "calibration",

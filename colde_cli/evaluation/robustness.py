@@ -53,9 +53,7 @@ class PairFigures:
     moved_unrelated: float | None
 
 
-def pair_figures(
-    related: NDArray[np.bool_], scores: Array, clean: Array, threshold: float | None
-) -> PairFigures:
+def pair_figures(related: NDArray[np.bool_], scores: Array, clean: Array, threshold: float | None) -> PairFigures:
     """Measure scores under attack [P] beside the `clean` ones of the same pairs; their labels are `related`."""
     ones, moved = np.ones((1, len(scores))), scores - clean
     area = None if related.all() or not related.any() else float(weighted_auc(related, scores, ones)[0])
@@ -146,9 +144,7 @@ class RobustnessReport:
     def tables(self) -> list[Table]:
         """Title, header and rows of every table, as text."""
         both = ((_self_table, "against_itself"), (_pair_table, "pairs"))
-        return [
-            make(protocol) for protocol in self.protocols for make, rows in both if getattr(protocol, rows)
-        ]
+        return [make(protocol) for protocol in self.protocols for make, rows in both if getattr(protocol, rows)]
 
 
 def _self_table(protocol: ProtocolReport) -> Table:
@@ -208,9 +204,7 @@ class Bench:
         """Random numbers for one document, the same whatever else is measured."""
         return np.random.default_rng([self.seed, number, *name.encode("utf-8")])
 
-    def pair_row(
-        self, attack: str, side: str, left: Encoded, right: Encoded, *, ratios: bool = False
-    ) -> PairRow:
+    def pair_row(self, attack: str, side: str, left: Encoded, right: Encoded, *, ratios: bool = False) -> PairRow:
         """Score every pair with `left` for its first document and `right` for its second."""
         scores, tokens = pair_scores(self.encoder, self.pairs, left, right)
         related = np.array([pair.related for pair in self.pairs], bool)
@@ -342,8 +336,7 @@ def shuffled_document(document: Document, generator: np.random.Generator) -> Doc
     order = generator.permutation(len(document.sections))
     sections = [document.sections[int(place)] for place in order]
     parts = [
-        Part(item.heading, document.text[item.body_start : item.span.end], item.level, item.kind)
-        for item in sections
+        Part(item.heading, document.text[item.body_start : item.span.end], item.level, item.kind) for item in sections
     ]
     return assemble(document.path, document.title, parts, document.report)
 
@@ -413,15 +406,11 @@ def _chunk_level(bench: Bench, model: Encoder, options: ElongationOptions) -> Pr
     sizes = {name: len(encoding.chunks) for name, encoding in bench.encodings.items()}
     for times in options.times:
         allowed, title = _allowed(times, options.max_chunks, sizes)
-        vectors = {
-            name: _tiled_vector(model, bench.encodings[name], count) for name, count in allowed.items()
-        }
+        vectors = {name: _tiled_vector(model, bench.encodings[name], count) for name, count in allowed.items()}
         attacked = partial(_tiled_encoding, bench, allowed, vectors)
         against_itself.append(bench.self_row(title, attacked))
         pairs += _pair_rows(bench, title, attacked)
-    note = (
-        f"No document is made longer than {options.max_chunks} chunks; its m is then smaller (“reached by”)."
-    )
+    note = f"No document is made longer than {options.max_chunks} chunks; its m is then smaller (“reached by”)."
     return ProtocolReport("elongation", "Elongation ×m, chunks", tuple(against_itself), tuple(pairs), (note,))
 
 
@@ -434,9 +423,7 @@ def _tiled_vector(model: Encoder, encoding: Encoding, times: int) -> FloatArray:
     return rearranged(encoding, rows, model, "kept" if kept else "anew").document_vector
 
 
-def _tiled_encoding(
-    bench: Bench, times: Mapping[str, int], vectors: Mapping[str, FloatArray], name: str
-) -> Encoding:
+def _tiled_encoding(bench: Bench, times: Mapping[str, int], vectors: Mapping[str, FloatArray], name: str) -> Encoding:
     return tiled(bench.encodings[name], times[name], vectors[name])
 
 
@@ -476,9 +463,7 @@ def _allowed(times: int, most: int, sizes: Mapping[str, int]) -> tuple[dict[str,
     """How often each document is repeated, so that none is longer than `most`; and the title of the row."""
     allowed = {name: min(times, max(1, most // max(1, size))) for name, size in sizes.items()}
     reached = sum(count == times for count in allowed.values())
-    return allowed, f"×{times}" + (
-        f" (reached by {reached} of {len(allowed)})" if reached < len(allowed) else ""
-    )
+    return allowed, f"×{times}" + (f" (reached by {reached} of {len(allowed)})" if reached < len(allowed) else "")
 
 
 def _sample(bench: Bench, count: int) -> Bench:
@@ -548,9 +533,7 @@ def robustness(
     protocols = one_or_more(protocols)
     unknown = [name for name in protocols if name not in PROTOCOLS]
     if unknown:
-        raise OptionError(
-            f"There is no robustness protocol {unknown[0]!r}; choose from {', '.join(PROTOCOLS)}."
-        )
+        raise OptionError(f"There is no robustness protocol {unknown[0]!r}; choose from {', '.join(PROTOCOLS)}.")
     if not pairs:
         raise OptionError("Robustness needs labelled pairs, and there are none.")
     known = encoder.config.threshold if threshold is None else threshold

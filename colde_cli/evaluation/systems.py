@@ -141,9 +141,7 @@ class ModelSystem:
             self._fields[name] = learn_field(name, documents, self.encoder)
         return self._fields[name] if self._in_documents else self._field
 
-    def documents(
-        self, evaluation_set: EvaluationSet
-    ) -> tuple[Mapping[str, Scorable], Field | DomainFields | None]:
+    def documents(self, evaluation_set: EvaluationSet) -> tuple[Mapping[str, Scorable], Field | DomainFields | None]:
         """The documents of a set by id, adapted to their field if there is one, and the statistics to score with."""
         field = self.field(evaluation_set)
         if field is None:
@@ -164,9 +162,7 @@ class ModelSystem:
         if missing := [pair for pair in pairs if pair not in known]:
             documents, statistics = self.documents(evaluation_set)
             for a, b in missing:
-                found = score_parts(
-                    documents[a], documents[b], self.encoder.config, statistics, unweighted=True
-                )
+                found = score_parts(documents[a], documents[b], self.encoder.config, statistics, unweighted=True)
                 known[a, b] = np.array([(part.score, part.weight) for part in found])
         both = np.array([known[pair] for pair in pairs]).reshape(-1, len(PARTS), 2)
         return both[..., 0], both[..., 1]
@@ -302,9 +298,7 @@ def tfidf(evaluation_set: EvaluationSet) -> PairScorer:
     _fit(model, evaluation_set)
     ids = list(evaluation_set.used(retrieval=True))
     vectors = model.transform([evaluation_set.documents[name].text for name in ids])
-    return PairScorer(
-        _sparse_products(vectors, vectors, ids), (_words_from(evaluation_set, "Document frequencies"),)
-    )
+    return PairScorer(_sparse_products(vectors, vectors, ids), (_words_from(evaluation_set, "Document frequencies"),))
 
 
 def bm25(evaluation_set: EvaluationSet) -> PairScorer:
@@ -416,13 +410,9 @@ def _sparse_products(left: Any, right: Any, ids: list[str]) -> Callable[[IdPairs
 
 def _fit(model: Any, evaluation_set: EvaluationSet) -> Any:  # noqa: ANN401 - a vectoriser of scikit-learn and its matrix
     try:
-        return model.fit_transform(
-            [evaluation_set.documents[name].text for name in evaluation_set.background]
-        )
+        return model.fit_transform([evaluation_set.documents[name].text for name in evaluation_set.background])
     except ValueError as error:
-        raise DataError(
-            f"The documents of {evaluation_set.name} have no words to compare ({error})."
-        ) from error
+        raise DataError(f"The documents of {evaluation_set.name} have no words to compare ({error}).") from error
 
 
 def _words_from(evaluation_set: EvaluationSet, statistics: str) -> str:

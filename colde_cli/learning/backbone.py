@@ -91,9 +91,7 @@ def _fetch(name: str) -> Path:
     try:
         return _downloaded(partial(hf_hub_download, name, local_files_only=True))
     except HFValidationError as error:
-        raise ModelError(
-            f"There is no backbone {name!r}, neither as a folder nor as a model's name."
-        ) from error
+        raise ModelError(f"There is no backbone {name!r}, neither as a folder nor as a model's name.") from error
     except LocalEntryNotFoundError:
         pass
     try:
@@ -103,9 +101,7 @@ def _fetch(name: str) -> Path:
     except HfHubHTTPError as error:
         # Its message runs over many lines; the first says what happened.
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise ModelError(
-            f"The backbone {name!r} is not usable from the Hugging Face hub: {reason}"
-        ) from error
+        raise ModelError(f"The backbone {name!r} is not usable from the Hugging Face hub: {reason}") from error
     except OSError as error:
         raise ModelError(
             f"The backbone {name!r} could not be fetched from the Hugging Face hub; fetch it on a machine with "

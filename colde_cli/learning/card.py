@@ -89,9 +89,7 @@ def _figures(facts: CardFacts, outcome: Outcome) -> str:
     columns = columns if facts.served else columns[:1]
     if outcome.progress.epoch:
         columns = [*columns, (f"{facts.start}, before" if facts.start else "the same, untrained", untrained)]
-    rows = [
-        " | ".join([f"| {name}", *(_value(metrics, key) for _, metrics in columns)]) for name, key in _FIGURES
-    ]
+    rows = [" | ".join([f"| {name}", *(_value(metrics, key) for _, metrics in columns)]) for name, key in _FIGURES]
     titles = " | ".join(title for title, _ in columns)
     table = "\n".join([f"| | {titles} |", "|---" * (len(columns) + 1) + "|", *(f"{row} |" for row in rows)])
     return (
@@ -110,9 +108,7 @@ def part_tables(figures: Sequence[PartFigures]) -> list[str]:
         "What each part of the score does on these pairs: its mean share, the ROC-AUC of the part alone, and by how "
         "much the ROC-AUC of the score changes without it."
     )
-    tables = [
-        _part_table([item for item in figures if item.within_field is inside]) for inside in (False, True)
-    ]
+    tables = [_part_table([item for item in figures if item.within_field is inside]) for inside in (False, True)]
     titles = ("As `colde diff` scores:", "Within the field of the file's documents, as `colde rank` scores:")
     return [facts, *(text for pair in zip(titles, tables, strict=True) for text in pair)]
 
@@ -127,16 +123,11 @@ def _part_table(figures: Sequence[PartFigures]) -> str:
         rows.append(
             [
                 part,
-                *(
-                    f"{item.share:.0%}, {item.alone:.3f}, {item.without - item.whole:+.3f}"
-                    for item in of_files
-                ),
+                *(f"{item.share:.0%}, {item.alone:.3f}, {item.without - item.whole:+.3f}" for item in of_files),
             ]
         )
     lines = [" | ".join(row) for row in (["part", *files], *rows)]
-    return "\n".join(
-        [f"| {lines[0]} |", "|---" * (1 + len(files)) + "|", *(f"| {line} |" for line in lines[1:])]
-    )
+    return "\n".join([f"| {lines[0]} |", "|---" * (1 + len(files)) + "|", *(f"| {line} |" for line in lines[1:])])
 
 
 def _value(metrics: PairMetrics, key: str) -> str:

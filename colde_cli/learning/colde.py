@@ -185,9 +185,7 @@ class ChunkEncoder(nn.Module):
             fields["type_vocab_size"] = max(2, config.sections, int(fields.get("type_vocab_size", 2)))
         bert = BertConfig(**fields, attn_implementation=attention)
         self.bert = BertModel(bert, add_pooling_layer=self.pool == "pooler")
-        self.chunk_embedding = (
-            nn.Embedding(config.max_chunks, config.hidden_size) if self.takes_positions else None
-        )
+        self.chunk_embedding = nn.Embedding(config.max_chunks, config.hidden_size) if self.takes_positions else None
         if self.chunk_embedding is not None:
             nn.init.zeros_(self.chunk_embedding.weight)
 

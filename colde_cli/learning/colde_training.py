@@ -106,9 +106,7 @@ class ColdeTraining(Training):
             return FrozenChunks(self._table(), self.device)
         model.to(self.device)
         at_once = micro_tokens(model.encoder, recipe.max_memory, model.config.chunk_tokens, recipe.precision)
-        return TrainedChunks(
-            model.encoder, self.task.texts, at_once, self.device, recipe.precision, self.processes
-        )
+        return TrainedChunks(model.encoder, self.task.texts, at_once, self.device, recipe.precision, self.processes)
 
     def _table(self) -> NDArray[np.float32]:
         """Vectors of chunks by the graph that will serve them, memory-mapped; a run that goes on has them already."""
@@ -119,9 +117,7 @@ class ColdeTraining(Training):
             frozen = {"device": self.job.device}
             with (
                 Cache.open() as cache,
-                frozen_encoder(
-                    self.model, self.tokenizer, self.calibration_ids, cache=cache, **frozen
-                ) as encoder,
+                frozen_encoder(self.model, self.tokenizer, self.calibration_ids, cache=cache, **frozen) as encoder,
                 atomic_file(path) as staged,
             ):
                 shape = len(store), self.model.config.hidden_size

@@ -121,9 +121,7 @@ def plan(lengths: Sequence[int], micro_tokens: int) -> Iterator[list[int]]:
         yield batch
 
 
-def activation_bytes(
-    config: BertConfig, longest: int = 512, layers: int | None = None, width: int = 4
-) -> int:
+def activation_bytes(config: BertConfig, longest: int = 512, layers: int | None = None, width: int = 4) -> int:
     """Return an upper bound of the bytes that a token keeps until its gradient is known.
 
     `longest` is the longest chunk in tokens, `layers` the number of trained layers (None: all, with the embeddings),
@@ -150,9 +148,7 @@ def _padded(chunks: Sequence[NDArray[np.int32]], padding: int) -> dict[str, Tens
     return inputs
 
 
-def _at_once(
-    encoder: ChunkEncoder, batches: Sequence[MicroBatch], loss_of: Callable[[Tensor], Tensor]
-) -> Tensor:
+def _at_once(encoder: ChunkEncoder, batches: Sequence[MicroBatch], loss_of: Callable[[Tensor], Tensor]) -> Tensor:
     """Add the gradient of a batch whose graph fits in memory, without a second pass."""
     vectors = torch.cat([encoder(**batch.inputs) for batch in batches])
     loss = loss_of(vectors[torch.cat([batch.rows for batch in batches]).argsort()])
@@ -161,9 +157,7 @@ def _at_once(
 
 
 @torch.no_grad()
-def _encode(
-    encoder: ChunkEncoder, batches: Sequence[MicroBatch], count: int
-) -> tuple[Tensor, list[list[Tensor]]]:
+def _encode(encoder: ChunkEncoder, batches: Sequence[MicroBatch], count: int) -> tuple[Tensor, list[list[Tensor]]]:
     device = _device(encoder)
     vectors = torch.zeros(count, encoder.bert.config.hidden_size, device=device)
     states = []
@@ -319,9 +313,7 @@ def _narrow_copy(encoder: ChunkEncoder, device: torch.device) -> ChunkEncoder:
     return encoder.twin("eager" if device.type == "cpu" else "sdpa").to(device, torch.bfloat16)
 
 
-def micro_tokens(
-    encoder: ChunkEncoder, memory: int, chunk_tokens: int = _CHUNK, precision: str = "fp32"
-) -> int:
+def micro_tokens(encoder: ChunkEncoder, memory: int, chunk_tokens: int = _CHUNK, precision: str = "fp32") -> int:
     """Return how many tokens may go through BERT at once within `memory` bytes, one chunk at least.
 
     Raises:
@@ -330,9 +322,7 @@ def micro_tokens(
     trained = sum(weight.numel() for weight in encoder.parameters() if weight.requires_grad)
     every = sum(weight.numel() for weight in encoder.parameters())
     config = encoder.bert.config
-    layers = sum(
-        any(weight.requires_grad for weight in layer.parameters()) for layer in encoder.bert.encoder.layer
-    )
+    layers = sum(any(weight.requires_grad for weight in layer.parameters()) for layer in encoder.bert.encoder.layer)
     narrow = precision == "bf16"
     # Weights, and for trained ones gradient and two moments of AdamW, four bytes each; two for those of a bf16 copy.
     fixed = 4 * every + 12 * trained + (2 * every + 2 * trained if narrow else 0)
@@ -341,7 +331,5 @@ def micro_tokens(
     token = activation_bytes(config, longest, None if whole else max(1, layers), 2 if narrow else 4)
     if fixed + token * longest > memory:
         needed = (fixed + token * longest) / 1e9
-        raise OptionError(
-            f"This backbone needs --max-memory {needed:.1f}GB; give that, or train fewer layers."
-        )
+        raise OptionError(f"This backbone needs --max-memory {needed:.1f}GB; give that, or train fewer layers.")
     return (memory - fixed) // token

@@ -140,9 +140,7 @@ def fuse_nodes(graph: Path) -> None:
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     fused = graph.with_suffix(".fused.onnx")
     options.optimized_model_filepath = str(fused)
-    onnxruntime.InferenceSession(
-        str(graph), options, providers=[CPU_PROVIDER], disabled_optimizers=UNUSED_FUSIONS
-    )
+    onnxruntime.InferenceSession(str(graph), options, providers=[CPU_PROVIDER], disabled_optimizers=UNUSED_FUSIONS)
     model = onnx.load(fused)
     # ONNX Runtime names all operator sets that it knows.
     used = {node.domain for node in model.graph.node}
@@ -194,9 +192,7 @@ class UnmaskedChunkEncoder(nn.Module):
         super().__init__()
         self.encoder = encoder
 
-    def forward(
-        self, input_ids: Tensor, section_ids: Tensor | None = None, chunk_ids: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, input_ids: Tensor, section_ids: Tensor | None = None, chunk_ids: Tensor | None = None) -> Tensor:
         """`[N, L]` token ids (and `[N]` positions) to `[N, H]`."""
         bert = self.encoder.bert
         embedded = bert.embeddings(**self.encoder.embedding_inputs(input_ids, section_ids, chunk_ids))
@@ -228,9 +224,7 @@ class _Graph:
         return torch.no_grad()
 
 
-def write_graph(
-    module: nn.Module, example: Mapping[str, Tensor], inputs: Axes, outputs: Axes, target: Path
-) -> None:
+def write_graph(module: nn.Module, example: Mapping[str, Tensor], inputs: Axes, outputs: Axes, target: Path) -> None:
     """Trace `module` on `example`, named tensors in the order of `inputs`, and write an ONNX graph.
 
     The free axes of inputs and outputs are given as `{axis: name}`; those of the example have distinct sizes of at
@@ -388,9 +382,7 @@ def stored_tensors(path: Path) -> list[StoredTensor]:
     return tensors
 
 
-def _shared(
-    initializer: TensorProto, stored: list[StoredTensor]
-) -> tuple[list[TensorProto], list[NodeProto]] | None:
+def _shared(initializer: TensorProto, stored: list[StoredTensor]) -> tuple[list[TensorProto], list[NodeProto]] | None:
     """References and nodes that give an initializer's values; None where no stored tensor does."""
     wanted = numpy_helper.to_array(initializer)
     if wanted.dtype not in (np.float16, np.float32):
@@ -402,9 +394,7 @@ def _shared(
     return None
 
 
-def _reference(
-    initializer: TensorProto, tensor: StoredTensor, form: str
-) -> tuple[list[TensorProto], list[NodeProto]]:
+def _reference(initializer: TensorProto, tensor: StoredTensor, form: str) -> tuple[list[TensorProto], list[NodeProto]]:
     name, number = initializer.name, initializer.data_type
     steps: list[tuple[str, dict[str, object]]] = list(_FORMS[form])
     if helper.np_dtype_to_tensor_dtype(tensor.values.dtype) != number:

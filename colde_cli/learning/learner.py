@@ -101,9 +101,7 @@ class ColdeLearner:
         generator = np.random.default_rng([self.recipe.seed, 2, step])
         views = training_views(self.task.texts, batch, self._views, generator)
         needed = views.needed(self.source.positioned)
-        loss = self.source.backward(
-            needed, lambda vectors: self._loss(vectors, needed, views, _Batch(batch, step))
-        )
+        loss = self.source.backward(needed, lambda vectors: self._loss(vectors, needed, views, _Batch(batch, step)))
         # The same in all processes but for rounding, which would add up.
         for weight in self.network.head.parameters():
             if weight.grad is not None:

@@ -305,9 +305,7 @@ class _Run:
 
     untrained: PairMetrics
 
-    def __init__(
-        self, learner: Learner, optimiser: Optimiser, averages: Averages, folder: Path | None
-    ) -> None:
+    def __init__(self, learner: Learner, optimiser: Optimiser, averages: Averages, folder: Path | None) -> None:
         self.learner, self.optimiser, self.averages, self.folder = learner, optimiser, averages, folder
         self.progress = Progress()
         self.best = self.weights()
@@ -426,8 +424,7 @@ def parameter_groups(network: nn.Module, weight_decay: float) -> list[dict[str, 
             decays = weight.ndim > 1 and id(weight) not in spared
             groups.setdefault((decays, rates.get(id(weight))), []).append(weight)
     return [
-        {"params": weights, "weight_decay": weight_decay if decays else 0.0}
-        | ({} if rate is None else {"lr": rate})
+        {"params": weights, "weight_decay": weight_decay if decays else 0.0} | ({} if rate is None else {"lr": rate})
         for (decays, rate), weights in groups.items()
     ]
 
@@ -454,9 +451,7 @@ class Averages:
     def __init__(self, network: nn.Module, decay: float = 0.0) -> None:
         """Follow the trained weights of `network` from where they are now; a decay of 0 follows none."""
         self._decay = decay
-        self._weights = {
-            name: weight for name, weight in network.named_parameters() if weight.requires_grad and decay
-        }
+        self._weights = {name: weight for name, weight in network.named_parameters() if weight.requires_grad and decay}
         self.values = {name: weight.detach().clone() for name, weight in self._weights.items()}
 
     @torch.no_grad()

@@ -100,9 +100,7 @@ def read_prepared(path: Path, backbone: Backbone) -> Inputs:
         described = json.loads(about.tobytes())
         version = described["format"]
     except (ModelError, ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{path} is no data that --prepare wrote, or is damaged; prepare it again."
-        ) from error
+        raise DataError(f"{path} is no data that --prepare wrote, or is damaged; prepare it again.") from error
     if version != FORMAT:
         raise DataError(f"{path} is of the format {version}, not {FORMAT}; prepare it again.")
     if described["tokenizer"] != _digest(backbone):

@@ -148,8 +148,7 @@ class Recipe:
             "chunk_loss and mean_loss need a contrastive loss; leave out --ablation no-cl.": shares
             and "no-cl" in self.ablations,
             "chunk_loss and mean_loss are shares of one loss; give them 1 at most.": shares > 1,
-            "memory_bank needs chunk_loss or mean_loss, which compare with it.": self.memory_bank
-            and not shares,
+            "memory_bank needs chunk_loss or mean_loss, which compare with it.": self.memory_bank and not shares,
             f"windows={self.windows} is too few for {self.sections_used} sections.": 0
             < self.windows
             < self.sections_used,
@@ -169,9 +168,7 @@ class Recipe:
 
     def digest(self) -> str:
         """Hash of every value: runs of one digest, on the same data, train the same model."""
-        values = {
-            name: _GONE[name] if name in _GONE else getattr(self, name) for name in _options_of(self.system)
-        }
+        values = {name: _GONE[name] if name in _GONE else getattr(self, name) for name in _options_of(self.system)}
         return hashlib.blake2b(json.dumps(values).encode(), digest_size=16).hexdigest()
 
 
@@ -200,9 +197,7 @@ def _options_of(system: str) -> list[str]:
 BASES: dict[str, dict[str, Any]] = {
     "default": {},
     # What the CoLDE paper states: BERT is trained, and the score is the cosine of z.
-    "paper": {
-        **{"chunk_position": "input", "residual": "none", "combine": False, "learning_rate": LEARNING_RATE}
-    },
+    "paper": {**{"chunk_position": "input", "residual": "none", "combine": False, "learning_rate": LEARNING_RATE}},
     # How colde-minilm-l6 was trained, on a CPU.
     "shipped": {
         **{"chunk_tokens": 128, "windows": 4, "batches": "by-file", "batch_size": 16, "hard_negatives": 8},

@@ -193,9 +193,7 @@ def _read_documents(job: Job, backbone: Backbone | None) -> Inputs:
     if len(job.data) > 1:
         raise DataError(f"{prepared[0]} is prepared data and holds a whole run; name it alone.")
     if backbone is None:
-        raise DataError(
-            f"{prepared[0]} holds tokens without their text, for --system colde; name the JSON Lines."
-        )
+        raise DataError(f"{prepared[0]} holds tokens without their text, for --system colde; name the JSON Lines.")
     return read_prepared(prepared[0], backbone)
 
 

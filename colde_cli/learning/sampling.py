@@ -99,10 +99,7 @@ def require_pairs(positives: Positives, documents: Sequence[int] | NDArray[np.in
             f"{needed}; no two of the {len(training)} training documents belong together. "
             "Give them labels, links or --pairs."
         )
-    if all(
-        len(training.intersection(positives.partners(number).tolist())) == len(training) - 1
-        for number in training
-    ):
+    if all(len(training.intersection(positives.partners(number).tolist())) == len(training) - 1 for number in training):
         raise DataError(
             f"{needed}; all {len(training)} training documents belong together. Add some with other labels."
         )
@@ -206,9 +203,7 @@ def _named(data: TrainingData, split: str) -> NDArray[np.int64]:
     """Return the documents of one split; without splits, all train."""
     if not _has_splits(data):
         return np.arange(len(data.documents) if split == "train" else 0)
-    return np.array(
-        [number for number, item in enumerate(data.documents) if item.split == split], dtype=np.int64
-    )
+    return np.array([number for number, item in enumerate(data.documents) if item.split == split], dtype=np.int64)
 
 
 def _draw_groups(
@@ -261,9 +256,7 @@ def _make_pairs(
         repelled = np.argwhere(~together & upper)
     count = min(len(attracted), len(repelled), _MAX_POSITIVES)
     if not count:
-        raise DataError(
-            "The validation documents give no related and unrelated pairs; name some with --validation."
-        )
+        raise DataError("The validation documents give no related and unrelated pairs; name some with --validation.")
     kept = [rows[np.sort(generator.permutation(len(rows))[:count])] for rows in (attracted, repelled)]
     related = np.repeat([True, False], count)
     return held[np.concatenate(kept)], related
@@ -373,9 +366,7 @@ class GroupSampler:
         batches.append(self._finished(batch, generator))
         return batches
 
-    def _group(
-        self, anchor: int, batch: dict[int, None], seen: set[int], generator: np.random.Generator
-    ) -> list[int]:
+    def _group(self, anchor: int, batch: dict[int, None], seen: set[int], generator: np.random.Generator) -> list[int]:
         """Return the anchor, and a partner if the batch holds none; one not yet seen in this epoch goes first."""
         partners = self.partners[anchor].tolist()
         if any(other in batch for other in partners):
@@ -438,8 +429,7 @@ class PairSampler:
         self.together = {number: set(others) for number, others in self.partners.items()}
         self.judged = {number: sorted(positives.excluded[number] & training) for number in sorted(training)}
         self.fields = {
-            int(field): self.documents[fields[self.documents] == field]
-            for field in np.unique(fields[self.documents])
+            int(field): self.documents[fields[self.documents] == field] for field in np.unique(fields[self.documents])
         }
         self.field_of = {number: int(fields[number]) for number in sorted(training)}
         paired = [number for number, others in self.partners.items() if others]

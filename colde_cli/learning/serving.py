@@ -131,18 +131,14 @@ def _measure(pairs: _ValidationPairs, config: ModelConfig, fields: DomainFields 
     )
 
 
-def _measure_parts(
-    pairs: _ValidationPairs, config: ModelConfig, domains: _LearnedDomains
-) -> Iterator[PartFigures]:
+def _measure_parts(pairs: _ValidationPairs, config: ModelConfig, domains: _LearnedDomains) -> Iterator[PartFigures]:
     """Measure every part on the pairs of every file that is a domain, without and within the field of its documents."""
     related, left, right = pairs.judged.related, pairs.left, pairs.right
     for within_field in (False, True):
         for code in pairs.judged.codes:
             statistics = domains.profiles[code] if within_field else domains.fields
             rows = np.flatnonzero(pairs.judged.domains == code)
-            of_pairs = [
-                score_parts(left[row], right[row], config, statistics, unweighted=True) for row in rows
-            ]
+            of_pairs = [score_parts(left[row], right[row], config, statistics, unweighted=True) for row in rows]
             values = np.array([[part.score for part in parts] for parts in of_pairs])
             weights = np.array([[part.weight for part in parts] for parts in of_pairs])
             name = pairs.judged.names[code]
@@ -199,9 +195,7 @@ def _learn_domains(
 ) -> _LearnedDomains:
     """Learn the prototypes and the statistics of the domains, and write them."""
     vectors = {code: [item.chunk_vectors for item in pairs.of_domain(code)] for code in pairs.judged.codes}
-    Domains.learn([np.stack([chunks.mean(0) for chunks in item]) for item in vectors.values()]).save(
-        staged / DOMAINS
-    )
+    Domains.learn([np.stack([chunks.mean(0) for chunks in item]) for item in vectors.values()]).save(staged / DOMAINS)
     # A file without training documents has its validation documents alone.
     DomainFields.learn([training.get(code) or own for code, own in vectors.items()]).save(staged / FIELDS)
     fields = DomainFields.load(staged / FIELDS)
@@ -218,9 +212,7 @@ def _fit_weights(
 ) -> tuple[ModelConfig, _ValidationPairs]:
     """Fit the weights; the pairs come back with the domains of their documents."""
     fit = fit_score_weights(pairs.judged, _part_tables(pairs, domains))
-    config = replace(
-        config, score_weights=fit.score_weights, threshold=fit.threshold, calibration=fit.calibration
-    )
+    config = replace(config, score_weights=fit.score_weights, threshold=fit.threshold, calibration=fit.calibration)
     if domains is None:
         return config, pairs
     prototypes = Domains.load(staged / DOMAINS)
@@ -245,8 +237,7 @@ def _part_tables(pairs: _ValidationPairs, domains: _LearnedDomains | None) -> Pa
 def _learn_lexicon(staged: Path, read: TaskData, store: ChunkStore) -> Lexicon:
     continues = word_continuations((staged / TOKENIZER).read_text(encoding="utf-8"))
     texts = (
-        [store.tokens(int(chunk)).tolist() for chunk in store.chunks_of(int(number))]
-        for number in read.split.training
+        [store.tokens(int(chunk)).tolist() for chunk in store.chunks_of(int(number))] for number in read.split.training
     )
     return Lexicon.learn(texts, continues, USUAL.rarity)
 

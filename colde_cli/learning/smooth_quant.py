@@ -184,9 +184,7 @@ def _split_outliers(editor: _Editor, index: int, node: NodeProto, maxima: NDArra
             axis=-1,
             name=gathered,
         ),
-        helper.make_node(
-            "MatMul", [gathered, editor.add_weight(f"{side}_w", weight[channels])], [side], name=side
-        ),
+        helper.make_node("MatMul", [gathered, editor.add_weight(f"{side}_w", weight[channels])], [side], name=side),
     ]
     place = editor.position(node)
     node.input[0], node.output[0] = masked, main
@@ -225,9 +223,7 @@ def _quantize_embedding_rows(editor: _Editor) -> None:
 
 def _word_embedding(editor: _Editor) -> NodeProto:
     """The Gather node with the largest table: a vocabulary is larger than all positions."""
-    tables = [
-        node for node in editor.graph.node if node.op_type == "Gather" and node.input[0] in editor.weights
-    ]
+    tables = [node for node in editor.graph.node if node.op_type == "Gather" and node.input[0] in editor.weights]
     return max(tables, key=lambda node: int(np.prod(editor.weights[node.input[0]].dims)))
 
 

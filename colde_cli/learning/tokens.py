@@ -64,9 +64,7 @@ class TokenStore:
         plain = plain_tokenizer(tokenizer)
         first, last = ([special_token(plain, name)] for name in ("[CLS]", "[SEP]"))
         cuts = [self._cut(section, chunk_tokens - 2) for section in range(len(self.sections))]
-        ids = [
-            np.concatenate([first, self.ids[begin:end], last]) for cut in cuts for begin, end in pairwise(cut)
-        ]
+        ids = [np.concatenate([first, self.ids[begin:end], last]) for cut in cuts for begin, end in pairwise(cut)]
         counts = np.array([len(cut) - 1 for cut in cuts], np.int64)
         return ChunkStore(
             np.concatenate(ids).astype(np.int32),
@@ -81,9 +79,7 @@ class TokenStore:
         breaks = self.breaks[start:end]
         sentences = np.flatnonzero(breaks & _SENTENCE).tolist()
         words = (breaks & _WORD).astype(bool)
-        return [
-            start + cut for cut in cut_at(end - start, sentences, lambda token: bool(words[token]), capacity)
-        ]
+        return [start + cut for cut in cut_at(end - start, sentences, lambda token: bool(words[token]), capacity)]
 
 
 def ends(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
@@ -174,9 +170,7 @@ def _tokenized(documents: Sequence[Document], tokenizer: str) -> Iterator[Tokeni
         yield from map(reader.read, documents)
         return
     # Spawned, not forked: a fork of a process with threads (torch, onnxruntime) may hang.
-    with ProcessPoolExecutor(
-        settings.usable_cores(), get_context("spawn"), _start_worker, (tokenizer,)
-    ) as pool:
+    with ProcessPoolExecutor(settings.usable_cores(), get_context("spawn"), _start_worker, (tokenizer,)) as pool:
         yield from pool.map(_read_in_worker, documents, chunksize=_SHARE)
 
 
@@ -196,9 +190,7 @@ class _Tokenizing:
 
 
 def _breaks(text: str, offsets: list[tuple[int, int]]) -> NDArray[np.uint8]:
-    breaks = np.array(
-        [0, *(_WORD * begins_word(offsets, token) for token in range(1, len(offsets)))], np.uint8
-    )
+    breaks = np.array([0, *(_WORD * begins_word(offsets, token) for token in range(1, len(offsets)))], np.uint8)
     sentences = np.array(sentence_tokens(text, offsets), np.int64)
     breaks[sentences[sentences < len(breaks)]] |= _SENTENCE
     return breaks

@@ -44,9 +44,7 @@ def probability(scores: ArrayLike, calibration: Calibration) -> NDArray[np.float
 
 def calibration_of(values: dict[str, Any]) -> Calibration:
     """Read a calibration from the values of `config.json`."""
-    read: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
-    }
+    read: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     return Calibration(**read)
 
 

@@ -72,11 +72,7 @@ class FitPairs:
     @property
     def codes(self) -> list[int]:
         """The domains with enough pairs for weights of their own; none if there are fewer than two."""
-        codes = [
-            code
-            for code in np.unique(self.domains).tolist()
-            if has_enough(self.related[self.domains == code])
-        ]
+        codes = [code for code in np.unique(self.domains).tolist() if has_enough(self.related[self.domains == code])]
         return codes if len(codes) > 1 else []
 
 
@@ -213,9 +209,7 @@ def _held_out_scores(related: Bools, table: Floats, domains: Ints, kept: Bools, 
     return scores
 
 
-def _fit_domain(
-    pairs: FitPairs, code: int, table: Floats, kept: Bools, usual: Floats, common: Floats
-) -> Domain:
+def _fit_domain(pairs: FitPairs, code: int, table: Floats, kept: Bools, usual: Floats, common: Floats) -> Domain:
     """Fit one domain with the parts that earn their weight in it, of those `kept` in all.
 
     In contracts of one type the same subjects stand in other words, so chunks that match tell little there.

@@ -93,9 +93,7 @@ class Lexicon:
     power: float
 
     @classmethod
-    def learn(
-        cls, documents: Iterable[Sequence[Sequence[int]]], continues: NDArray[np.bool_], power: float
-    ) -> Lexicon:
+    def learn(cls, documents: Iterable[Sequence[Sequence[int]]], continues: NDArray[np.bool_], power: float) -> Lexicon:
         """Count the documents of each term; `documents` are the token ids of their chunks, specials included."""
         frequencies, count = np.zeros(2 * BUCKETS, np.int64), 0
         for chunks in documents:
@@ -114,12 +112,7 @@ class Lexicon:
         frequencies, documents, continues = load_arrays(path, "frequencies", "documents", "continues")
         shapes = (frequencies.shape, documents.shape, continues.ndim)
         kinds = {frequencies.dtype.kind, documents.dtype.kind}
-        if (
-            shapes != ((2 * BUCKETS,), (), 1)
-            or not kinds <= set("ui")
-            or continues.dtype != bool
-            or documents < 1
-        ):
+        if shapes != ((2 * BUCKETS,), (), 1) or not kinds <= set("ui") or continues.dtype != bool or documents < 1:
             raise ModelError(f"{path} is not a lexicon of this version; fetch or train the model again.")
         return cls(frequencies, int(documents), continues, power)
 
@@ -145,9 +138,7 @@ class Lexicon:
         length = np.linalg.norm(weights)
         return Terms(buckets.astype(np.int32), (weights / (length if length else 1.0)).astype(np.float32))
 
-    def in_field(
-        self, terms: Terms, frequencies: NDArray[np.uint16], documents: int, field_share: float
-    ) -> Terms:
+    def in_field(self, terms: Terms, frequencies: NDArray[np.uint16], documents: int, field_share: float) -> Terms:
         """The terms weighted for a field: logarithms of inverse document frequencies are averaged.
 
         Of nine ways to blend the two, this did best on validation pairs. A mean of the frequencies themselves makes

@@ -136,9 +136,7 @@ class FieldProfile:
     calibrated: FieldCalibration | None = None
 
     @classmethod
-    def of_arrays(
-        cls, name: str, documents: int, fingerprint: str, arrays: Mapping[str, NDArray[Any]]
-    ) -> FieldProfile:
+    def of_arrays(cls, name: str, documents: int, fingerprint: str, arrays: Mapping[str, NDArray[Any]]) -> FieldProfile:
         """A profile from arrays that were kept of one; further arrays are passed over.
 
         Raises:
@@ -298,9 +296,7 @@ class DomainFields:
     def learn(cls, documents: Sequence[Sequence[FloatArray]]) -> DomainFields:
         """Learn them from the chunk vectors [n, H] of each domain's documents."""
         centres = [mean_of_means(vectors) for vectors in documents]
-        covariances = [
-            covariance_of(vectors, centre) for vectors, centre in zip(documents, centres, strict=True)
-        ]
+        covariances = [covariance_of(vectors, centre) for vectors, centre in zip(documents, centres, strict=True)]
         common = composed(*principal(np.mean(covariances, axis=0)))
         blended = [
             blended_covariance(covariance, len(vectors), common)
@@ -378,9 +374,7 @@ class Field:
             ModelError: the profile was made with another model, or is damaged.
         """
         if profile.fingerprint != statistics.fingerprint:
-            raise ModelError(
-                f"The profile {profile.name} was made with another model; make it again with colde adapt."
-            )
+            raise ModelError(f"The profile {profile.name} was made with another model; make it again with colde adapt.")
         if profile.centre.shape != statistics.centre.shape:
             raise ModelError(f"The profile {profile.name} {_DAMAGED}")
         self.profile = profile

@@ -116,9 +116,7 @@ def pair_table(documents: Sequence[FieldDocument], pairs: Ints, score_weights: S
     terms, openings = [item.terms for item in documents], [item.opening for item in documents]
     a, b = pairs.T
     saturation = score_weights.saturation
-    mentions = np.zeros(
-        len(pairs)
-    )  # what the documents hold of each other's opening; 0 where one has no words
+    mentions = np.zeros(len(pairs))  # what the documents hold of each other's opening; 0 where one has no words
     for row, (i, j) in enumerate(pairs.tolist()):
         one, other, first, second = openings[i], openings[j], terms[i], terms[j]
         if one is not None and other is not None and first is not None and second is not None:

@@ -77,9 +77,7 @@ COSINE_ALONE = ScoreWeights()
 """The weights of a model that states none."""
 
 
-def document_score(
-    a: Scorable, b: Scorable, config: ScoringConfig, field: Field | DomainFields | None = None
-) -> float:
+def document_score(a: Scorable, b: Scorable, config: ScoringConfig, field: Field | DomainFields | None = None) -> float:
     """The score of two documents, in [-1, 1]: the weighted mean of its parts."""
     return _mean(score_parts(a, b, config, field))
 
@@ -133,9 +131,7 @@ def score_without(values: Floats, weights: Floats, part: int) -> Floats:
     return scores
 
 
-def verdict(
-    a: Scorable, b: Scorable, config: ScoringConfig, field: Field | DomainFields | None = None
-) -> Verdict:
+def verdict(a: Scorable, b: Scorable, config: ScoringConfig, field: Field | DomainFields | None = None) -> Verdict:
     """Score, threshold and probability of two documents, and the percentile within a field.
 
     Weights, threshold and probability are averaged over the domains, by the shares that the two documents have in them.
@@ -307,9 +303,7 @@ class _OneToMany:
         if self._whitening is None:
             vectors = np.concatenate([item.centred_unit_vectors for item in documents])
         else:
-            vectors = unit_rows(
-                self._whitening.apply(np.concatenate([item.chunk_vectors for item in documents]))
-            )
+            vectors = unit_rows(self._whitening.apply(np.concatenate([item.chunk_vectors for item in documents])))
         lengths = np.array([len(item.shares) for item in documents])
         starts = np.cumsum(lengths) - lengths
         query = self._query.centred_unit_vectors
@@ -359,9 +353,7 @@ class _OneToMany:
         both = np.minimum(of_query, 1.0) + np.minimum(_sums(found, _lengths(openings)), 1.0)
         return saturated(both / 2, self._score_weights.saturation)
 
-    def _overlaps(
-        self, query: Terms | None, documents: Sequence[Terms | None], factors: FloatArray | None
-    ) -> Floats:
+    def _overlaps(self, query: Terms | None, documents: Sequence[Terms | None], factors: FloatArray | None) -> Floats:
         """Saturated overlaps of weighted words, [B].
 
         Args:

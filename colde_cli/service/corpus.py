@@ -126,8 +126,7 @@ class ServedCorpus:
             return [CorpusDocument(name, _size(path)) for name, path in sorted(self._files(glob).items())]
         with open_index(self._index) as index:
             listed = [
-                CorpusDocument(self.name_of(item.path), item.size, item.title)
-                for item in index.documents(Filter(glob))
+                CorpusDocument(self.name_of(item.path), item.size, item.title) for item in index.documents(Filter(glob))
             ]
         return sorted(listed, key=lambda item: item.path)
 
@@ -203,13 +202,9 @@ class ServedCorpus:
             ranking,
             query_path=query,
             results=tuple(replace(hit, path=self.name_of(hit.path)) for hit in ranking.results),
-            skipped=tuple(
-                Skipped(self.name_of(item.path), self.concealed(item.reason)) for item in ranking.skipped
-            ),
+            skipped=tuple(Skipped(self.name_of(item.path), self.concealed(item.reason)) for item in ranking.skipped),
             half_read=tuple(
-                HalfRead(
-                    names.get(item.path) or self.name_of(item.path), tuple(map(self.concealed, item.warnings))
-                )
+                HalfRead(names.get(item.path) or self.name_of(item.path), tuple(map(self.concealed, item.warnings)))
                 for item in ranking.half_read
             ),
         )

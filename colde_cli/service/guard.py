@@ -76,9 +76,7 @@ class Access:
     seconds: float
 
     @classmethod
-    def of(
-        cls, host: str, token: str | None, names: Iterable[str], most_bytes: int, seconds: float
-    ) -> Access:
+    def of(cls, host: str, token: str | None, names: Iterable[str], most_bytes: int, seconds: float) -> Access:
         """Check what was asked for on the command line.
 
         Raises:
@@ -198,9 +196,7 @@ class Guard:
 
 def too_large(most_bytes: int) -> RequestError:
     """The error of a body over the limit."""
-    return RequestError(
-        413, f"The upload is larger than {most_bytes / 1e6:g} MB, the most that this service takes."
-    )
+    return RequestError(413, f"The upload is larger than {most_bytes / 1e6:g} MB, the most that this service takes.")
 
 
 def _with_headers(send: Send) -> Send:

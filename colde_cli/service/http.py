@@ -96,9 +96,7 @@ def create_app(corpus: ServedCorpus, access: Access, settings: Settings) -> App:
     # What FastAPI measures of requests could be sent elsewhere if the environment asks for it.
     silent = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
     version = VERSION
-    app = FastAPI(
-        title="colde", version=version, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=silent
-    )
+    app = FastAPI(title="colde", version=version, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=silent)
     for add in (_add_lists, _add_rank, _add_comparisons, _add_page):
         add(app, service)
     _add_login(app, access)
@@ -159,9 +157,7 @@ def _asked(
     max_size: Annotated[str | None, Form(max_length=20, description="Most, such as 5MB.")] = None,
     section: Annotated[str | None, Form(max_length=200, description=SECTION_TEXT)] = None,
 ) -> Filter:
-    return asked_filter(
-        glob=glob, newer=newer, older=older, min_size=min_size, max_size=max_size, section=section
-    )
+    return asked_filter(glob=glob, newer=newer, older=older, min_size=min_size, max_size=max_size, section=section)
 
 
 def _add_rank(app: FastAPI, service: Service) -> None:
@@ -289,9 +285,7 @@ def _add_login(app: FastAPI, access: Access) -> None:
             return HTMLResponse(page.shown("login", error="This is not the token."), 401)
         answer = RedirectResponse("/", 303)
         secure = request.url.scheme == "https"
-        answer.set_cookie(
-            COOKIE, access.session(), max_age=86_400, httponly=True, samesite="strict", secure=secure
-        )
+        answer.set_cookie(COOKIE, access.session(), max_age=86_400, httponly=True, samesite="strict", secure=secure)
         return answer
 
     app.add_api_route("/login", ask, methods=["GET"], include_in_schema=False)

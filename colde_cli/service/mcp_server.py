@@ -43,9 +43,7 @@ _REMEMBERED = 4
 _MIN_CHARACTERS, _MAX_CHARACTERS = 1_000, 50_000
 
 PathField = Annotated[str, Field(description="Path of a document below the folders that may be read.")]
-RoomField = Annotated[
-    int, Field(ge=_MIN_CHARACTERS, le=_MAX_CHARACTERS, description="Most characters of the answer.")
-]
+RoomField = Annotated[int, Field(ge=_MIN_CHARACTERS, le=_MAX_CHARACTERS, description="Most characters of the answer.")]
 
 
 class Library:
@@ -116,12 +114,8 @@ class Library:
 
 def create_server(library: Library) -> MCPServer[Any]:
     """The tools of a library as a server."""
-    server: MCPServer[Any] = MCPServer(
-        "colde", version=VERSION, instructions=_INSTRUCTIONS, log_level="WARNING"
-    )
-    reading = ToolAnnotations(
-        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-    )
+    server: MCPServer[Any] = MCPServer("colde", version=VERSION, instructions=_INSTRUCTIONS, log_level="WARNING")
+    reading = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
     def answer(said: ComparisonAnswer | RankingAnswer | PassagesAnswer) -> CallToolResult:
         content = [TextContent(type="text", text=str(said))]

@@ -127,9 +127,7 @@ def asked_filter(**asked: str | None) -> Filter:
     """
     given: dict[str, Any] = {name: text for name, text in asked.items() if text}
     if "section" in given:
-        given["section"] = re.escape(
-            given["section"]
-        )  # Words, no pattern: one of a stranger could take hours.
+        given["section"] = re.escape(given["section"])  # Words, no pattern: one of a stranger could take hours.
     return Filter.parse(**given)
 
 
@@ -164,9 +162,7 @@ class Service:
         """The documents of the corpus, by path."""
         return await self.workers.run(lambda _: self.corpus.documents(glob), gone)
 
-    async def rank(
-        self, gone: Gone, query: Named, wanted: Wanted, password: str | None = None
-    ) -> tuple[Ranking, str]:
+    async def rank(self, gone: Gone, query: Named, wanted: Wanted, password: str | None = None) -> tuple[Ranking, str]:
         """Rank the corpus: the ranking as clients may see it, and the id of the upload; "" if nothing was sent.
 
         Raises:
@@ -201,9 +197,7 @@ class Service:
 
         def job(progress: Progress) -> str:
             a, b = (self._read(named, password, progress)[0].named() for named in pair)
-            comparison = compare_encodings(
-                a, b, self.corpus.encoder, ignore, passages=passages, progress=progress
-            )
+            comparison = compare_encodings(a, b, self.corpus.encoder, ignore, passages=passages, progress=progress)
             progress(0)  # showing a long comparison takes time as well
             return view(comparison)
 

@@ -133,9 +133,7 @@ class WordMatches:
         _drop_strays(matching)
         self.alike = WordCosines.of(left.keys, right.keys, *self._rest())
         expected = matching.abreast_both_ways()
-        matching.grow(
-            self._of_words(lexical_candidates(left.keys, right.keys, self.alike, expected)), _WORDING
-        )
+        matching.grow(self._of_words(lexical_candidates(left.keys, right.keys, self.alike, expected)), _WORDING)
         matching.grow(list(_same_but_for_date(left, right, self._rest())), _DATED)
 
     def _rest(self) -> _Rest:
@@ -147,9 +145,7 @@ class WordMatches:
         a, b = self.left.keys, self.right.keys
         return [one for one in candidates if len(a[one.a]) >= 2 and len(b[one.b]) >= 2]
 
-    def match_meaning(
-        self, encoder: DocumentEncoder, chunks: ChunkCosines | None, progress: Progress | None
-    ) -> None:
+    def match_meaning(self, encoder: DocumentEncoder, chunks: ChunkCosines | None, progress: Progress | None) -> None:
         """Find partners with the same meaning, among the passages without one."""
         left, right = self.left, self.right
         # Two references resemble each other in meaning whatever they name: only words tell whether they are the same.
@@ -233,9 +229,7 @@ def align(
         pairs = [of_group.get(group) or _pair(group, sides, False, ignore, terms) for group in rest]
     elif terms.rules:  # the clauses that only one of two versions has
         pairs = [
-            pair
-            if pair.a and pair.b
-            else replace(pair, flags=one_sided_flags(pair.a_text, pair.b_text, terms))
+            pair if pair.a and pair.b else replace(pair, flags=one_sided_flags(pair.a_text, pair.b_text, terms))
             for pair in pairs
         ]
     # Flags on labels of equations that were only renumbered, and in lists of references, say nothing.

@@ -121,9 +121,7 @@ class Boilerplate:
 
     def _gone(self, marked: _MarkedDocument) -> set[int]:
         """Sections to leave out whole: no text and no subsection is left, and a template has the heading."""
-        with_text = {
-            sentence.section for sentence, out in zip(marked.sentences, marked.out, strict=True) if not out
-        }
+        with_text = {sentence.section for sentence, out in zip(marked.sentences, marked.out, strict=True) if not out}
         gone: set[int] = set()
         for section in reversed(marked.document.sections):
             known = not section.heading or name(section, self._ignore) in self._names
@@ -249,9 +247,7 @@ class TemplateText:
     def holds(self, run: str) -> bool:
         """Whether the template contains these characters, from the beginning of a word to the end of one."""
         places = islice(self._places(run), _TRIES)
-        return any(
-            place + len(run) in self.bounds and self.run.startswith(run, place) for place in places if run
-        )
+        return any(place + len(run) in self.bounds and self.run.startswith(run, place) for place in places if run)
 
     def _places(self, run: str) -> Iterator[int]:
         """Yield the offsets at which `run` may begin."""

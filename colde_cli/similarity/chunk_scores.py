@@ -134,9 +134,7 @@ def _counterparts(
     found = np.zeros((len(own), len(other)), np.float32)
     for section, places in enumerate(own):
         if places:
-            found[section] = 1 + np.float32(SHARPNESS) * np.log(
-                weighted[places].sum(0) / shares[places].sum()
-            )
+            found[section] = 1 + np.float32(SHARPNESS) * np.log(weighted[places].sum(0) / shares[places].sum())
     found[:, [not places for places in other]] = 0
     return found
 
@@ -154,9 +152,7 @@ def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArra
     return scores
 
 
-def closest_sections(
-    a: Document, b: Document, scores: FloatArray, limit: int
-) -> list[tuple[float, int, int]]:
+def closest_sections(a: Document, b: Document, scores: FloatArray, limit: int) -> list[tuple[float, int, int]]:
     """Find the closest of the `Document.content_sections`, each once, as (score, index in A, index in B).
 
     Args:

@@ -414,9 +414,7 @@ def comparison_data(
     if attention or schema == 1:
         names = ("attention_a_to_b", "attention_b_to_a")
         chunks |= {name: table(values) for name, values in zip(names, comparison.attention, strict=True)}
-    changes = [
-        {**asdict(change), "a": list(change.a), "b": list(change.b)} for change in comparison.section_changes
-    ]
+    changes = [{**asdict(change), "a": list(change.a), "b": list(change.b)} for change in comparison.section_changes]
     field, within_field = comparison.field, {}
     if field is not None:
         within_field = {"percentile": rounded(comparison.percentile), "field": field_data(field)}

@@ -71,9 +71,7 @@ _BEGINNING = 1500
 _ABSTRACT = re.compile(r"\b(?:Abstract|ABSTRACT)\b")
 _CITES = 5
 """How often a paper names authors "et al.", at least, where its list of references was not found."""
-_POLICY = re.compile(
-    r"\b(?:polic(?:y|ies)|terms of (?:use|service)|privacy|conditions|statement)\b", re.IGNORECASE
-)
+_POLICY = re.compile(r"\b(?:polic(?:y|ies)|terms of (?:use|service)|privacy|conditions|statement)\b", re.IGNORECASE)
 _CONTRACT = re.compile(
     r"\b(?:agreement|contract|lease|licen[cs]e|amendment|addendum|deed|covenant|vertrag|contrat|contrato)\b",
     re.IGNORECASE,
@@ -83,9 +81,7 @@ _CONTRACT = re.compile(
 def _groups(table: str) -> dict[str, str]:
     """Map each phrase to the name of its group, from lines "name: phrase, phrase"; indented lines go on."""
     rows = (line.partition(":") for line in re.sub(r"\n\s+", " ", table.strip()).splitlines())
-    return {
-        phrase.strip().lower(): name.strip() for name, _, phrases in rows for phrase in phrases.split(",")
-    }
+    return {phrase.strip().lower(): name.strip() for name, _, phrases in rows for phrase in phrases.split(",")}
 
 
 def _pattern(groups: Mapping[str, str]) -> re.Pattern[str]:
@@ -113,9 +109,7 @@ liable: liable, responsible, haftet, haften, haftbar, responsable, responsables
 OBLIGATION = _pattern(OBLIGATIONS)
 BINDING = frozenset({"duty", "permission", "advice", "best efforts", "liable"})
 """Groups of obligations that matter without a counterpart; "will" and "can" alone do not."""
-WEAK_ALONE = frozenset(
-    {"will", "can", "wird", "werden", "has to", "have to", "kann", "können", "peut", "puede"}
-)
+WEAK_ALONE = frozenset({"will", "can", "wird", "werden", "has to", "have to", "kann", "können", "peut", "puede"})
 
 HEDGES = {"permission", "possibility"}
 """Groups that are no difference to each other: "can" and "could"."""
@@ -265,11 +259,7 @@ def read_terms(*texts: str) -> ContractTerms:
     for text in texts:
         named = _introduced(text)
         quoted = set(map(_term, _ALL_QUOTED.finditer(text)))
-        inside = {
-            _term(match)
-            for aside in _IN_PARENTHESES.finditer(text)
-            for match in _ALL_QUOTED.finditer(aside[0])
-        }
+        inside = {_term(match) for aside in _IN_PARENTHESES.finditer(text) for match in _ALL_QUOTED.finditer(aside[0])}
         # Terms that are used again, with their capitals and without the marks.
         again = {
             term
@@ -313,9 +303,7 @@ def _term(match: re.Match[str]) -> str:
 
 
 def _longest_first(names: Iterable[str]) -> list[str]:
-    return [
-        re.escape(name).replace(r"\ ", r"\s+") for name in sorted(names, key=lambda name: (-len(name), name))
-    ]
+    return [re.escape(name).replace(r"\ ", r"\s+") for name in sorted(names, key=lambda name: (-len(name), name))]
 
 
 class Genre(StrEnum):

@@ -86,9 +86,7 @@ _BEGINNING = 12
 
 _NUMBERED = r"(?:[(\[]\d+(?:\.\d+)*[)\]]|\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+)\s"
 # At the beginning of a text, or of a sentence within it.
-_ITEM = re.compile(
-    rf"^\s*{_NUMBERED}|^\s*\d{{1,2}}\s+(?=[A-Z][a-z])|(?:(?<=[.!?:;])\s+|\n\s*){_NUMBERED}(?=\W*[A-Z])"
-)
+_ITEM = re.compile(rf"^\s*{_NUMBERED}|^\s*\d{{1,2}}\s+(?=[A-Z][a-z])|(?:(?<=[.!?:;])\s+|\n\s*){_NUMBERED}(?=\W*[A-Z])")
 _REFERENCE = re.compile(
     r"\b(?:sections?|articles?|clauses?|paragraphs?|subsections?|schedules?|exhibits?|annex|appendix|rules?|abschnitt|artikel"
     r"|ziffer|absatz|anlage|annexe|artículos?|sección|cláusulas?|anexo)\.?\s+"
@@ -114,9 +112,7 @@ _SECTION = re.compile(r"(?!\d{1,3}(?:\.\d{3})+$)\d+(?:\.\d+){2,}")
 _AROUND_PARTY = set("the a an and or by of to each either both any such its".split())
 
 
-def flags(
-    a: str, b: str, ignore: IgnoreOptions = NOTHING_IGNORED, terms: ContractTerms = NO_TERMS
-) -> tuple[Flag, ...]:
+def flags(a: str, b: str, ignore: IgnoreOptions = NOTHING_IGNORED, terms: ContractTerms = NO_TERMS) -> tuple[Flag, ...]:
     """Find the differences that matter between two similar texts, the weightiest kind first.
 
     Args:
@@ -197,11 +193,7 @@ def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Ite
 
 def _changed(mentions: Sequence[Mention], edit: Span) -> list[Mention]:
     """The mentions that an edit changes; after a bare number it adds no unit or rate."""
-    return [
-        mention
-        for mention in mentions
-        if touches(mention.span, edit, behind=mention.kind is not FlagKind.NUMBER)
-    ]
+    return [mention for mention in mentions if touches(mention.span, edit, behind=mention.kind is not FlagKind.NUMBER)]
 
 
 def _line(text: str, span: Span) -> str:
@@ -251,11 +243,7 @@ def _counts_alone(text: str, other: str, mention: Mention) -> bool:
         or not _COUNTED.match(text[mention.span.end :])
     ):
         return False
-    return (
-        any(character.isdigit() for character in words)
-        and words not in ("0", "1")
-        and not words.startswith("00")
-    )
+    return any(character.isdigit() for character in words) and words not in ("0", "1") and not words.startswith("00")
 
 
 # Duties, scope and comparisons
@@ -294,9 +282,7 @@ class _Changed:
 
     def edited_at(self, text: str) -> list[Span]:
         """The spans of the edits in one of the two texts."""
-        return [edit.a for edit in self.edits if text is self.a] + [
-            edit.b for edit in self.edits if text is self.b
-        ]
+        return [edit.a for edit in self.edits if text is self.a] + [edit.b for edit in self.edits if text is self.b]
 
 
 def _phrases(changed: _Changed, terms: ContractTerms) -> Iterator[Flag]:
@@ -309,9 +295,7 @@ def _phrases(changed: _Changed, terms: ContractTerms) -> Iterator[Flag]:
         yield from changed.compared(partial(_mentions, kind, pattern, groups), alone)
 
 
-def _mentions(
-    kind: FlagKind, pattern: re.Pattern[str], groups: Mapping[str, str], text: str
-) -> list[Mention]:
+def _mentions(kind: FlagKind, pattern: re.Pattern[str], groups: Mapping[str, str], text: str) -> list[Mention]:
     """Find phrases with their groups; a capitalised "May" is a month, or begins a question."""
     matches = (match for match in pattern.finditer(text) if match[0] not in ("May", "Will"))
     return [Mention(kind, group(match[0], groups), Span(*match.span())) for match in matches]
@@ -358,12 +342,8 @@ def _moved(
     text: str, edits: Sequence[Edit], left: Sequence[Mention], right: Sequence[Mention]
 ) -> tuple[list[Mention], list[Mention]]:
     """Find the negations that an edit by itself took from one phrase of the first text, or gave to another."""
-    gone = [
-        (edit.a, mention) for edit in edits if not len(edit.b) for mention in left if mention.span == edit.a
-    ]
-    new = [
-        (edit.a, mention) for edit in edits if not len(edit.a) for mention in right if mention.span == edit.b
-    ]
+    gone = [(edit.a, mention) for edit in edits if not len(edit.b) for mention in left if mention.span == edit.a]
+    new = [(edit.a, mention) for edit in edits if not len(edit.a) for mention in right if mention.span == edit.b]
     if not gone or not new:
         return [], []
     from_afar, to_afar = (
@@ -483,9 +463,7 @@ def _names(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions, found: 
     names = []
     for edit in edits:
         old, new = _name(a, edit.a), _name(b, edit.b)
-        differs = (
-            old and new and _rarer(old, whole_a, whole_b, ignore) and _rarer(new, whole_b, whole_a, ignore)
-        )
+        differs = old and new and _rarer(old, whole_a, whole_b, ignore) and _rarer(new, whole_b, whole_a, ignore)
         if differs and not (old in shown and new in shown):
             names.append(Flag(FlagKind.NAME, old, new))
     return names

@@ -94,8 +94,7 @@ class History:
                 for document, words in zip(self.versions, self.words, strict=True)
             ],
             "steps": [
-                {"same": step.same, "same_content": step.same_content, **digest_data(step)}
-                for step in self.steps
+                {"same": step.same, "same_content": step.same_content, **digest_data(step)} for step in self.steps
             ],
             "sections": [
                 {
@@ -216,8 +215,7 @@ def _section_step(change: SectionChange, pairs: Sequence[PassagePair]) -> Sectio
     own = [
         pair
         for pair in pairs
-        if pair.state is not State.SAME
-        and (pair.a[0].section in change.a if pair.a else pair.b[0].section in change.b)
+        if pair.state is not State.SAME and (pair.a[0].section in change.a if pair.a else pair.b[0].section in change.b)
     ]
     return SectionStep(
         change.state,

@@ -261,9 +261,7 @@ def join(matching: Matching, a: Sequence[Keys], b: Sequence[Keys]) -> list[Group
 class _Joiner:
     """Joins neighbouring groups in place; `of_a` and `of_b` map every passage to its group."""
 
-    def __init__(
-        self, a: Sequence[Keys], b: Sequence[Keys], of_a: dict[int, Group], of_b: dict[int, Group]
-    ) -> None:
+    def __init__(self, a: Sequence[Keys], b: Sequence[Keys], of_a: dict[int, Group], of_b: dict[int, Group]) -> None:
         characters: dict[str, str] = {}
         self._a, self._b = ([_spelled(keys, characters) for keys in side] for side in (a, b))
         self._of_a, self._of_b = of_a, of_b

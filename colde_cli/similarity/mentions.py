@@ -68,9 +68,7 @@ class Mention:
     span: Span
 
 
-_BETWEEN_NEIGHBOURS = re.compile(
-    r"(?:[\s,/]|\b(?:and|or|nor|the|an?|sections?|articles?|clauses?)\b)*", re.IGNORECASE
-)
+_BETWEEN_NEIGHBOURS = re.compile(r"(?:[\s,/]|\b(?:and|or|nor|the|an?|sections?|articles?|clauses?)\b)*", re.IGNORECASE)
 _JOINS = re.compile(r"[,;.\n]|\b(?:and|or|but|while|whereas)\b", re.IGNORECASE)
 _RESPECTIVELY = re.compile(r"\brespective(?:ly)?\b", re.IGNORECASE)
 
@@ -101,9 +99,7 @@ def differing(
     return [mention for mention in left if mention in gone], [mention for mention in right if mention in new]
 
 
-def _replaced(
-    edits: Sequence[Edit], left: Sequence[Mention], right: Sequence[Mention]
-) -> Iterator[_Replaced]:
+def _replaced(edits: Sequence[Edit], left: Sequence[Mention], right: Sequence[Mention]) -> Iterator[_Replaced]:
     """Find the edits that replace one mention by another, and nothing else."""
     for edit in edits:
         deleted = [mention for mention in left if _is_within(edit.a, mention.span)]
@@ -139,9 +135,7 @@ def _orders(a: str, b: str, edits: Sequence[Edit], replaced: Sequence[_Replaced]
 def _changed_places(a: str, b: str, edits: Sequence[Edit], one: Span, other: Span) -> bool:
     """Whether words beside two exchanged values were exchanged, too."""
     around = [
-        edit
-        for edit in edits
-        if all(_words(a, b, edit)) and not (_is_within(edit.a, one) or _is_within(edit.a, other))
+        edit for edit in edits if all(_words(a, b, edit)) and not (_is_within(edit.a, one) or _is_within(edit.a, other))
     ]
     for first, second in itertools.combinations(around, 2):
         between = a[max(one.end, first.a.end) : min(other.start, second.a.start)]
@@ -159,7 +153,5 @@ def touches(mention: Span, edit: Span, *, behind: bool = False) -> bool:
 
     `behind`: also where an empty edit follows it; the other text may have "monthly" there.
     """
-    beside = edit.start == edit.end and (
-        0 <= mention.start - edit.end <= 1 or (behind and mention.end == edit.start)
-    )
+    beside = edit.start == edit.end and (0 <= mention.start - edit.end <= 1 or (behind and mention.end == edit.start))
     return beside or (mention.start < edit.end and edit.start < mention.end)

@@ -83,8 +83,7 @@ _MAX_ITEMS = 2
 
 
 _VALUES = {word: number for number, word in enumerate(SPELLED[:19], 2)} | {
-    word: 10 * number
-    for number, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split(), 3)
+    word: 10 * number for number, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split(), 3)
 }
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _UNITS_VALUE = {**_VALUES, "one": 1}

@@ -171,9 +171,7 @@ def ignoring(names: Iterable[str], like: tuple[str, ...] = (), **switches: bool)
     known = {switch.replace("_", "-"): switch for switch in SWITCHES}
     for name in given:
         if name not in known and name not in KIND_NAMES:
-            raise OptionError(
-                f"{name!r} is nothing to ignore; known are: {', '.join((*known, *KIND_NAMES))}."
-            )
+            raise OptionError(f"{name!r} is nothing to ignore; known are: {', '.join((*known, *KIND_NAMES))}.")
     on: dict[str, Any] = {**switches, **{known[name]: True for name in given if name in known}}
     kinds = tuple(dict.fromkeys(name for name in given if name in KIND_NAMES))
     return replace(IgnoreOptions(like=like, kinds=kinds), **on)
@@ -190,8 +188,7 @@ def ignored_data(a: Document, b: Document, ignore: IgnoreOptions) -> dict[str, A
     """Build the `ignored` object of schema colde.diff/2."""
     sides = ((name, document.report.ignored or Ignored()) for name, document in (("a", a), ("b", b)))
     left_out = {
-        name: {"stretches": one.stretches, "words": one.words, "sections": list(one.sections)}
-        for name, one in sides
+        name: {"stretches": one.stretches, "words": one.words, "sections": list(one.sections)} for name, one in sides
     }
     return {**switches_data(ignore), **left_out}
 
@@ -274,17 +271,13 @@ def _compared_texts(
     return changes, moved
 
 
-def _beside_headings(
-    texts: Sequence[OutsideText], document: Document, ignore: IgnoreOptions
-) -> list[OutsideText]:
+def _beside_headings(texts: Sequence[OutsideText], document: Document, ignore: IgnoreOptions) -> list[OutsideText]:
     """Leave out the bookmarks and lines of contents that repeat a heading: the body tells what became of it."""
     if not any(text.kind in _MADE_OF_HEADINGS for text in texts):
         return list(texts)
     headings = {run_together(section.heading, ignore) for section in document.sections}
     return [
-        text
-        for text in texts
-        if text.kind not in _MADE_OF_HEADINGS or run_together(text.text, ignore) not in headings
+        text for text in texts if text.kind not in _MADE_OF_HEADINGS or run_together(text.text, ignore) not in headings
     ]
 
 
@@ -368,9 +361,7 @@ def _paired_parts(
     paired: list[tuple[UnreadPart | None, UnreadPart | None]] = []
     alone = []
     for one in ones:
-        partner = next(
-            (other for other in rest if (other.pages, other.about) == (one.pages, one.about)), None
-        )
+        partner = next((other for other in rest if (other.pages, other.about) == (one.pages, one.about)), None)
         if partner is None:
             alone.append(one)
         else:

@@ -46,9 +46,7 @@ _PATTERNS = {
     rf"[\s-]*{_UNITS}(?![\w²³])(?:{_RATE})?",
     "number": rf"(?<![\w.]){_MINUS}{NUMERAL}{_CLOCK}?|\d+(?:[.,]\d+)*|{_SPELLED_NUMBER}",
 }
-QUANTITY = re.compile(
-    "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _PATTERNS.items()), re.IGNORECASE
-)
+QUANTITY = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _PATTERNS.items()), re.IGNORECASE)
 """Any quantity; the name of the group is its kind."""
 _SIGNPOST = re.compile(
     r"(?:\b(?:sections?|tables?|tab|figures?|figs?|appendix|appendices|chapters?|articles?|art|clauses?|paragraphs?"
@@ -89,9 +87,7 @@ _AMOUNT = re.compile(
 )
 _MONTHS = "jan ene|feb fév|mar mär|apr avr abr|may mai|jun juin|jul juil|aug aoû ago|sep|oct okt|nov|dec dez déc dic"
 """How the names of each month begin. "Juin" and "juillet" differ in the fourth letter only."""
-_MONTH_NUMBERS = {
-    month: number for number, months in enumerate(_MONTHS.split("|"), 1) for month in months.split()
-}
+_MONTH_NUMBERS = {month: number for number, months in enumerate(_MONTHS.split("|"), 1) for month in months.split()}
 _DATES = [
     re.compile(pattern)
     for pattern in (

@@ -338,9 +338,7 @@ class Edit:
     b: Span
 
 
-def redline(
-    a: str, b: str, *, readable: bool = True, ignore: IgnoreOptions = NOTHING_IGNORED
-) -> tuple[Edit, ...]:
+def redline(a: str, b: str, *, readable: bool = True, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[Edit, ...]:
     """Find all edits that turn `a` into `b`, in order.
 
     White space that parts no digits, hyphens at the ends of lines, kinds of quotes and ligatures make no edit. The kept
@@ -405,10 +403,7 @@ def _without_bullets(
     content: Container[str],
 ) -> list[_Block]:
     """Drop the blocks of bullets alone."""
-    marks = [
-        {place for span in bullets(text, content) for place in range(span.start, span.end)}
-        for text, _ in (a, b)
-    ]
+    marks = [{place for span in bullets(text, content) for place in range(span.start, span.end)} for text, _ in (a, b)]
     if not any(marks):
         return list(blocks)
     dashes = [set(dashes_at_items(text)) for text, _ in (a, b)]
@@ -439,9 +434,7 @@ def _only_marks(
     )
 
 
-def _same_letters(
-    left: Sequence[Word], right: Sequence[Word], block: _Block, divided: Container[str]
-) -> bool:
+def _same_letters(left: Sequence[Word], right: Sequence[Word], block: _Block, divided: Container[str]) -> bool:
     """Whether both sides have the same letters, divided differently; one more word at either end is tried, too."""
     i, j, k, n = block
     if i == j and k == n:

@@ -45,9 +45,7 @@ def _add(found: dict[str, set[str]], a: str, b: str) -> None:
         found[old["label"]].add(new["label"])
 
 
-def changed_references(
-    pairs: Iterable[PassagePair], known: Labels, *, rules: bool
-) -> dict[tuple[str, str], bool]:
+def changed_references(pairs: Iterable[PassagePair], known: Labels, *, rules: bool) -> dict[tuple[str, str], bool]:
     """Decide for each changed reference, as the words of A and of B, whether it now points elsewhere.
 
     Args:

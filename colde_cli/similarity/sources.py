@@ -188,9 +188,7 @@ def check_templates(ignore: IgnoreOptions) -> None:
         raise OptionError(f"{called('ignore.like')} cannot read from standard input; name a file.")
 
 
-def read_templates(
-    ignore: IgnoreOptions, password: str | None
-) -> tuple[tuple[Document, ...], Boilerplate | None]:
+def read_templates(ignore: IgnoreOptions, password: str | None) -> tuple[tuple[Document, ...], Boilerplate | None]:
     """The documents whose text is to be left out, read, and their text; None where there are none."""
     if not ignore.like:
         return (), None

@@ -65,8 +65,7 @@ class Flow:
             starts.append(length)
             length += len(block.text) + 1
         text = "".join(
-            _END.sub(" ", block.text) + (TABLE_END if index in tables else BREAK)
-            for index, block in enumerate(blocks)
+            _END.sub(" ", block.text) + (TABLE_END if index in tables else BREAK) for index, block in enumerate(blocks)
         )
         places = tuple((block.span.start, start) for block, start in zip(blocks, starts, strict=True))
         return cls(text, blocks, tuple(starts), places, tables)
@@ -363,8 +362,7 @@ def _fits(before: Sequence[Anchor], anchor: Anchor, after: Sequence[Anchor]) -> 
 
 def _of_pair(pair: PassagePair, flows: tuple[Flow, Flow]) -> Anchor:
     a, b = (
-        _Places(flow, [passage.span for passage in side])
-        for flow, side in zip(flows, (pair.a, pair.b), strict=True)
+        _Places(flow, [passage.span for passage in side]) for flow, side in zip(flows, (pair.a, pair.b), strict=True)
     )
     return Anchor(a.whole, b.whole, tuple(Edit(a.of(edit.a), b.of(edit.b)) for edit in pair.edits))
 

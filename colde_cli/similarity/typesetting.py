@@ -119,9 +119,7 @@ def typesetting_places(
     return search.ordered()
 
 
-def places_anywhere(
-    a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED
-) -> tuple[TypesettingPlace, ...]:
+def places_anywhere(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[TypesettingPlace, ...]:
     """Find all places where two whole texts differ, in the order of B: such as a heading in another place."""
     search = _PlaceSearch((a, b), ignore)
     search.add(Span(0, len(a.text)), Span(0, len(b.text)))
@@ -187,8 +185,7 @@ class _PlaceSearch:
         self, a: Span, b: Span, before: Sequence[tuple[int, int]], after: Sequence[tuple[int, int]]
     ) -> TypesettingPlace:
         one, two = (
-            " ".join(text[span.start : span.end].split())
-            for text, span in zip(self._texts, (a, b), strict=True)
+            " ".join(text[span.start : span.end].split()) for text, span in zip(self._texts, (a, b), strict=True)
         )
         words = (" ".join(self._texts[1][start:end] for start, end in side) for side in (before, after))
         return TypesettingPlace(a, b, one, two, *words)

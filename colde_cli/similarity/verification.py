@@ -211,9 +211,7 @@ def _rule(text: str) -> _Rule:
         return _Rule(text, section=section_pattern(text))
     slashes = _SLASHES.fullmatch(text)
     if slashes is None:
-        raise OptionError(
-            f"{text!r} is no pattern; write /PATTERN/ or /OLD/NEW/, and \\/ for a slash inside."
-        )
+        raise OptionError(f"{text!r} is no pattern; write /PATTERN/ or /OLD/NEW/, and \\/ for a slash inside.")
     old, new = slashes.groups()
     return _Rule(text, words=(compiled(old, named), compiled(new or old, named)), alone=new is None)
 
@@ -333,9 +331,7 @@ class _Search:
             "".join(document.text[found.span.start : found.span.end] for found in side)
             for document, side in zip(self._documents, sides, strict=True)
         )
-        state = (
-            State.EDITED if i is not None and j is not None else State.ONLY_A if j is None else State.ONLY_B
-        )
+        state = State.EDITED if i is not None and j is not None else State.ONLY_A if j is None else State.ONLY_B
         edits = redline(a, b, ignore=self._ignore) if state is State.EDITED else ()
         nothing = not edits if state is State.EDITED else not (a or b)
         return PassagePair(State.SAME if nothing else state, sides[0], sides[1], None, edits, (), a, b)

@@ -226,9 +226,7 @@ def take_weights(model: nn.Module, weights: Mapping[str, Tensor], optional: str 
         ValueError: one is missing or of another shape.
     """
     own = model.state_dict()
-    state = {
-        name: weights[name] for name in own if name in weights and weights[name].shape == own[name].shape
-    }
+    state = {name: weights[name] for name in own if name in weights and weights[name].shape == own[name].shape}
     missing = [name for name in own if name not in state and not name.startswith(optional)]
     if missing:
         raise ValueError(f"the pretrained weights lack {missing[0]} in the right shape")
@@ -242,9 +240,7 @@ def load_system(folder: SystemFolder, attention: Attention = "sdpa") -> System:
         ModelError: a system that this version does not know, or weights that are damaged or do not fit.
     """
     if folder.config.system not in SYSTEMS:
-        raise ModelError(
-            f"{folder.path} is of the system {folder.config.system!r}, which this version lacks."
-        )
+        raise ModelError(f"{folder.path} is of the system {folder.config.system!r}, which this version lacks.")
     network = build_system(folder.config, attention)
     try:
         network.load_state_dict(load_tensors(folder.path))
@@ -342,9 +338,7 @@ def export_system(folder: Path, samples: Sequence[Rows]) -> float:
         write_system_graph(network, opened.config, staged)
         gap = difference(network, opened.config, staged, samples)
         if gap > TOLERANCE:
-            raise ModelError(
-                f"The graph of {folder} differs from its network by {gap:.1e}; please report it."
-            )
+            raise ModelError(f"The graph of {folder} differs from its network by {gap:.1e}; please report it.")
     return gap
 
 

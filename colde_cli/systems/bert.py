@@ -48,9 +48,7 @@ class SBert(System):
         told: Callable[[int], None],
     ) -> None:
         """See `System`: LA(SER)³."""
-        options = Pretraining(
-            recipe.pretrain, recipe.pretrain_epochs, BATCH, RATE, recipe.precision, recipe.seed
-        )
+        options = Pretraining(recipe.pretrain, recipe.pretrain_epochs, BATCH, RATE, recipe.precision, recipe.seed)
         texts = [text for text, _ in documents]
         pretrain_pairs(self, texts, tokenizer, self.row_limit, options, device, told)
 

@@ -40,14 +40,10 @@ def split_sentences(text: str, tokenizer: TextTokenizer) -> Sentences | None:
     pieces = [sentence.pieces for sentence in islice(read_sentences(text, tokenizer), _SENTENCES)]
     if not pieces:
         return None
-    return np.array(pieces[0], np.int64), np.array(
-        [piece for others in pieces[1:] for piece in others], np.int64
-    )
+    return np.array(pieces[0], np.int64), np.array([piece for others in pieces[1:] for piece in others], np.int64)
 
 
-def make_pair(
-    document: Sentences, objective: str, capacity: int, generator: np.random.Generator
-) -> Sentences:
+def make_pair(document: Sentences, objective: str, capacity: int, generator: np.random.Generator) -> Sentences:
     """Anchor and positive of one document, at most `capacity` word pieces each, without specials."""
     sentence, rest = document
     kept = sentence[:capacity]

@@ -85,9 +85,7 @@ def window_attention(attention: Any, states: Tensor, present: Tensor) -> Tensor:
     neighbour = there & (torch.arange(filled.shape[1], device=states.device) > 0)
     reach = _neighbours(neighbour[:, None, :, None], half)[..., 0].unsqueeze(-2)
     allowed = reach & _band(half).to(states.device)
-    products = blocks @ _neighbours(keys, half).transpose(
-        -1, -2
-    )  # of fewer bits than the states under autocast
+    products = blocks @ _neighbours(keys, half).transpose(-1, -2)  # of fewer bits than the states under autocast
     near = products.masked_fill(~allowed, torch.finfo(products.dtype).min)
     first = blocks @ keys[:, :, None, :1].transpose(-1, -2)
     weights = torch.cat([first, near], -1).float().softmax(-1).to(states.dtype)

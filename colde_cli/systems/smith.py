@@ -141,9 +141,7 @@ class Smith(System):
         words = _block_encoder(config, sizes, attention)
         hidden = self.hidden = int(words.hidden_size)
         if config.dim != (wanted := self.dim(config.network, hidden)):
-            raise ValueError(
-                f"{sizes.combine!r} with {hidden} hidden units has dim {wanted}, not {config.dim}"
-            )
+            raise ValueError(f"{sizes.combine!r} with {hidden} hidden units has dim {wanted}, not {config.dim}")
         self.words = BertModel(words)
         layers = sizes.document_layers
         self.blocks = BertModel(_transformer(sizes, config.max_rows, 1, layers, hidden, attention))
@@ -180,9 +178,7 @@ class Smith(System):
     ) -> None:
         """See `System`: masked words, and masked blocks."""
         vocabulary = MaskingVocabulary.of(tokenizer, self.words.config.vocab_size)
-        options = Pretraining(
-            recipe.pretrain, recipe.pretrain_epochs, BATCH, RATE, recipe.precision, recipe.seed
-        )
+        options = Pretraining(recipe.pretrain, recipe.pretrain_epochs, BATCH, RATE, recipe.precision, recipe.seed)
         pretrain_blocks(self, [rows for _, rows in documents], vocabulary, options, device, told)
 
     def forward(self, rows: Tensor, paragraphs: Tensor | None = None) -> Tensor:
@@ -311,21 +307,15 @@ class SmithPretraining(nn.Module):
         self.head.decoder.weight = smith.words.embeddings.word_embeddings.weight
         self.hidden_block = nn.Parameter(torch.randn(smith.hidden) * config.initializer_range)
 
-    def forward(
-        self, shown: Tensor, rows: Tensor, chosen: Tensor, hidden: Tensor | None
-    ) -> PretrainingLosses:
+    def forward(self, shown: Tensor, rows: Tensor, chosen: Tensor, hidden: Tensor | None) -> PretrainingLosses:
         """Both losses of a `MaskedBatch`, from one pass over the words; without hidden blocks, that of words alone."""
         blocks = self.smith.encode_blocks(shown)
         kept = blocks.present.flatten()
         places = chosen.flatten(0, 1)[kept]
-        words = self._word_loss(
-            blocks.words[places], rows.flatten(0, 1)[kept][places], places.nonzero()[:, 0]
-        )
+        words = self._word_loss(blocks.words[places], rows.flatten(0, 1)[kept][places], places.nonzero()[:, 0])
         if hidden is None:
             return PretrainingLosses(words, words.new_zeros(()))
-        vectors = torch.where(
-            hidden.unsqueeze(-1), self.hidden_block.to(blocks.vectors.dtype), blocks.vectors
-        )
+        vectors = torch.where(hidden.unsqueeze(-1), self.hidden_block.to(blocks.vectors.dtype), blocks.vectors)
         states = self.smith.document_states(vectors, blocks.present).last_hidden_state
         return PretrainingLosses(words, masked_block_loss(states[hidden], blocks.vectors[hidden]))
 
@@ -372,9 +362,7 @@ class MaskingVocabulary:
         """
         mask = tokenizer.token_to_id("[MASK]")
         if mask is None:
-            raise OptionError(
-                "--pretrain needs a tokenizer with the token [MASK]; take a backbone that has one."
-            )
+            raise OptionError("--pretrain needs a tokenizer with the token [MASK]; take a backbone that has one.")
         named = (tokenizer.token_to_id(token) for token in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"))
         return cls(size, mask, tuple(sorted({0, *(number for number in named if number is not None)})))
 

@@ -53,9 +53,7 @@ class SystemTraining(Training):
         job, recipe = self.job, self.job.recipe
         system = system_class(recipe.system)
         if self.processes.count > 1:
-            raise OptionError(
-                f"--system {recipe.system} trains in one process; start it without accelerate launch."
-            )
+            raise OptionError(f"--system {recipe.system} trains in one process; start it without accelerate launch.")
         self.device = torch_device(job.device)
         self.read = make_task(job, read_inputs(job, None))
         self.texts = [document_text(item.document) for item in self.read.data.documents]
@@ -75,9 +73,7 @@ class SystemTraining(Training):
             try:
                 self.network.load_pretrained(weights)
             except (ValueError, KeyError) as error:
-                raise ModelError(
-                    f"The backbone {self.config.backbone_name} is not whole: {error}."
-                ) from error
+                raise ModelError(f"The backbone {self.config.backbone_name} is not whole: {error}.") from error
         if recipe.trainable_layers is not None:
             self.network.train_only(recipe.trainable_layers)
         packed: Sequence[Rows] = self._pack()

@@ -205,9 +205,7 @@ def comparison_answer(comparison: Comparison, limit: int) -> ComparisonAnswer:
         closest_sections=[],
         closest_chunks=[],
         warnings=reservations(comparison),
-        outside=[
-            shorten(row_line(row), _OUTSIDE) for row in outside_rows(told_outside(comparison), _MOST_OUTSIDE)
-        ],
+        outside=[shorten(row_line(row), _OUTSIDE) for row in outside_rows(told_outside(comparison), _MOST_OUTSIDE)],
         changes=[],
         changes_in_all=len(changed),
     )
@@ -238,9 +236,7 @@ def ranking_answer(ranking: Ranking, limit: int) -> RankingAnswer:
     return RankingAnswer(summary, _fitting(hits, limit - len(summary) - 60), ranking.searched, skipped)
 
 
-def document_answer(
-    document: Document, limit: int, cursor: str = "", page: int | None = None
-) -> PassagesAnswer:
+def document_answer(document: Document, limit: int, cursor: str = "", page: int | None = None) -> PassagesAnswer:
     """The passages of a document from a cursor or a page on, in at most about `limit` characters.
 
     Raises:

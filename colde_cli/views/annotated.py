@@ -52,9 +52,7 @@ def check_annotation(folder: Path, a: str, b: str, inputs: Iterable[str]) -> Non
         OptionError: neither is a PDF, or an annotated file would take the place of a document.
     """
     if all(why_no_pages(path) for path in (a, b)):
-        raise OptionError(
-            "Leave out --annotate: neither document is a PDF file; -o report.html shows any pair."
-        )
+        raise OptionError("Leave out --annotate: neither document is a PDF file; -o report.html shows any pair.")
     if folder.exists() and not folder.is_dir():
         raise OptionError(f"{folder} is a file; name a folder for --annotate.")
     for path in annotated_paths(folder, a, b):

@@ -232,8 +232,7 @@ def outside_rows(outside: OutsideComparison, most: int = MOST_LISTED) -> list[Ou
     rows = [_text_row(change) for change in outside.texts[:most]]
     rows += islice(_part_rows(outside.parts), max(0, most - len(rows)))
     rows += [
-        OutsideRow(State.MOVED, _NAMES[kind][1], "", remark="the same, in another order")
-        for kind in outside.reordered
+        OutsideRow(State.MOVED, _NAMES[kind][1], "", remark="the same, in another order") for kind in outside.reordered
     ]
     return rows
 
@@ -245,11 +244,7 @@ def _text_row(change: OutsideChange[OutsideText]) -> OutsideRow:
     remark = ""
     if state is State.EDITED and not change.edits:
         about = [shorten(text.about, _ABOUT) or "–" for text in (change.a, change.b) if text is not None]
-        remark = (
-            f"{shorten(a, _ABOUT)} is at other words: {' → '.join(about)}"
-            if a == b
-            else "differs in typesetting"
-        )
+        remark = f"{shorten(a, _ABOUT)} is at other words: {' → '.join(about)}" if a == b else "differs in typesetting"
     place = "" if remark else _place(change)
     return OutsideRow(state, _NAMES[change.kind][0], place, pair, remark)
 
@@ -343,9 +338,7 @@ def _is_one(counts: Sequence[tuple[Kind, int]]) -> bool:
     return sum(count for _, count in counts) == 1
 
 
-def same_sentence(
-    a: Document, b: Document, outside: OutsideComparison, ignore: IgnoreOptions = NOTHING_IGNORED
-) -> str:
+def same_sentence(a: Document, b: Document, outside: OutsideComparison, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
     """Say that two texts are the same, and what differs or was not compared outside them.
 
     "The texts are the same." stands only where nothing differs and all was compared.

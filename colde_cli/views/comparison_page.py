@@ -104,11 +104,7 @@ def _score(comparison: Comparison, verbose: bool) -> Score:
 
 
 def _parts(comparison: Comparison, verbose: bool) -> list[str]:
-    return (
-        [f"score from {wording.score_parts(comparison.parts)}"]
-        if verbose and len(comparison.parts) > 1
-        else []
-    )
+    return [f"score from {wording.score_parts(comparison.parts)}"] if verbose and len(comparison.parts) > 1 else []
 
 
 def _blocks(comparison: Comparison, level: str, top: int, attention: bool) -> Iterator[Block]:

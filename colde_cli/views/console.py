@@ -133,9 +133,7 @@ class Redline:
         self._pieces = shown
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield WrappedParagraph(
-            self.text(console.color_system is not None and not console.no_color), _MAX_LINES
-        )
+        yield WrappedParagraph(self.text(console.color_system is not None and not console.no_color), _MAX_LINES)
 
     def text(self, coloured: bool) -> Text:
         """The redline in colours, or with marks."""

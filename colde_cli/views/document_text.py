@@ -75,9 +75,7 @@ def _lines(paragraph: str) -> list[str]:
     """The sentences of a paragraph; rows of a table and lines of code stay lines."""
     if "\n" in paragraph.strip():
         return paragraph.split("\n")
-    return [
-        paragraph[start:end] for start, end in pairwise([*whole_sentence_starts(paragraph), len(paragraph)])
-    ]
+    return [paragraph[start:end] for start, end in pairwise([*whole_sentence_starts(paragraph), len(paragraph)])]
 
 
 def _line(text: str) -> str:

@@ -31,8 +31,7 @@ def visible(text: str, *, lines: bool = False) -> str:
     kept = "\t\n" if lines else ""
     text = text.replace("\r\n", "\n") if lines else text
     return "".join(
-        sign if sign.isprintable() or sign in kept else sign.encode("unicode_escape").decode()
-        for sign in text
+        sign if sign.isprintable() or sign in kept else sign.encode("unicode_escape").decode() for sign in text
     )
 
 
@@ -63,14 +62,10 @@ def spreadsheet(text: str) -> str:
     return f"'{line}" if _FORMULA.match(line) else line
 
 
-_NONCHARACTERS = "".join(
-    chr(plane + last) for plane in range(0, 0x110000, 0x10000) for last in (0xFFFE, 0xFFFF)
-)
+_NONCHARACTERS = "".join(chr(plane + last) for plane in range(0, 0x110000, 0x10000) for last in (0xFFFE, 0xFFFF))
 # Controls, halves of surrogate pairs and noncharacters are errors in HTML. An override of the direction of text
 # (U+202D, U+202E) shows letters in another order than they are stored in; a reader must see it.
-_FORBIDDEN = re.compile(
-    f"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\u202d\u202e{_NONCHARACTERS}]"
-)
+_FORBIDDEN = re.compile(f"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\u202d\u202e{_NONCHARACTERS}]")
 # Other marks of direction would affect text after them; every passage is isolated anyway.
 _DROPPED = re.compile("[\u202a-\u202c\u2066-\u2069]")
 _SPACE = re.compile("\r\n?|\x0c")

@@ -78,9 +78,7 @@ def _data_set(item: SetResult) -> Iterator[RenderableType]:
     yield Text()
 
 
-def _figures(
-    item: SetResult, names: Sequence[str], *, lead: str | None = None, thresholds: bool = False
-) -> Table:
+def _figures(item: SetResult, names: Sequence[str], *, lead: str | None = None, thresholds: bool = False) -> Table:
     """Systems down, figures across; `lead` is shown with its interval."""
     table = _plain_table()
     table.add_column("", overflow="fold", min_width=8)
@@ -397,9 +395,7 @@ def interval_plot(item: SetResult) -> dict[str, Any]:
     low, step = first / 100, max(1, ceil((max(all_ends) * 100 - first) / 4)) / 100
     rows = []
     for place, (result, one) in enumerate(zip(item.results, figures, strict=True)):
-        value, *interval = [
-            None if end is None else (end - low) / (4 * step) for end in (one.value, one.low, one.high)
-        ]
+        value, *interval = [None if end is None else (end - low) / (4 * step) for end in (one.value, one.low, one.high)]
         rows.append((result.system, series_class(place), value, None if None in interval else interval))
     ticks = [(number / 4, f"{low + number * step:.2f}") for number in range(5)]
     return {"title": f"AUC of every system on {item.name}", "ticks": ticks, "rows": rows}

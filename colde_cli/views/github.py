@@ -128,9 +128,7 @@ def annotation(name: str, properties: dict[str, str], message: str) -> str:
 
 def _property(value: str) -> str:
     """The value of a property: only what could steer a terminal is lost, for the name of a file has to be right."""
-    shown = "".join(
-        sign if sign.isprintable() or sign in _ESCAPES else "\N{REPLACEMENT CHARACTER}" for sign in value
-    )
+    shown = "".join(sign if sign.isprintable() or sign in _ESCAPES else "\N{REPLACEMENT CHARACTER}" for sign in value)
     return shown.translate(_IN_PROPERTY)
 
 
@@ -187,7 +185,5 @@ class SourceLines:
             here, there = own.occurrences(run), self._file.occurrences(run)
             if run.strip() and len(here) == len(there):
                 place = there[here.index(start)]
-                return (
-                    bisect_left(self._breaks, self._file.offsets[bisect_left(self._file.places, place)]) + 1
-                )
+                return bisect_left(self._breaks, self._file.offsets[bisect_left(self._file.places, place)]) + 1
         return None

@@ -48,9 +48,7 @@ def contrast(a: ColorTriplet, b: ColorTriplet) -> float:
 
 
 def _luminance(colour: ColorTriplet) -> float:
-    linear = [
-        value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in colour.normalized
-    ]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in colour.normalized]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
@@ -109,9 +107,7 @@ class HeatMap:
             lines.append(line)
         return lines
 
-    def _row(
-        self, row: int, name: str, widths: tuple[int, int], columns: tuple[int, int], coloured: bool
-    ) -> Text:
+    def _row(self, row: int, name: str, widths: tuple[int, int], columns: tuple[int, int], coloured: bool) -> Text:
         label, cell = widths
         text = Text(no_wrap=True)
         text.append(f"{row + 1:>3} ", style="dim")

@@ -18,19 +18,13 @@ _CHANGES = ("added", "changed", "renamed", "removed")
 def update_text(update: IndexUpdate) -> str:
     """One line on what an update did."""
     counts = [f"{getattr(update, name):,} {name}" for name in _CHANGES if getattr(update, name)]
-    return (
-        f"{update.folder}: {plural(update.documents, 'document')}, {', '.join(counts) or 'nothing changed'}."
-    )
+    return f"{update.folder}: {plural(update.documents, 'document')}, {', '.join(counts) or 'nothing changed'}."
 
 
 def seconds_text(update: IndexUpdate) -> str:
     """One line on the time that each stage took."""
     total = sum(update.seconds.values())
-    spent = [
-        f"{stage} {seconds:.1f} s ({seconds / total:.0%})"
-        for stage, seconds in update.seconds.items()
-        if total
-    ]
+    spent = [f"{stage} {seconds:.1f} s ({seconds / total:.0%})" for stage, seconds in update.seconds.items() if total]
     return f"Time: {', '.join(spent)}."
 
 
@@ -47,13 +41,9 @@ def _status_lines(status: IndexStatus) -> Iterator[str]:
     for root in status.roots:
         yield f"Follows    {root.path}{f' ({root.glob})' if root.glob else ''}"
     if status.model is not None:
-        learned = (
-            f"; field learned from {plural(status.learned_from, 'document')}" if status.learned_from else ""
-        )
+        learned = f"; field learned from {plural(status.learned_from, 'document')}" if status.learned_from else ""
         yield f"Model      {status.model} ({status.precision}){learned}"
-    unused = (
-        f"; compaction would free {status.unused / 1e6:.1f} MB" if status.unused > status.size / 10 else ""
-    )
+    unused = f"; compaction would free {status.unused / 1e6:.1f} MB" if status.unused > status.size / 10 else ""
     yield f"Size       {status.size / 1e6:.1f} MB, {status.bytes_per_document:,} bytes a document{unused}"
     yield f"Files      {_staleness(status)}"
     if status.earlier_readers:

@@ -140,9 +140,7 @@ def _pieces(value: object, line: str) -> Iterator[str]:
             line,
         )
     elif isinstance(value, np.ndarray):
-        yield from (
-            _block("[]", ((_plain(rounded_row(row)),) for row in value), line) if len(value) else ("[]",)
-        )
+        yield from (_block("[]", ((_plain(rounded_row(row)),) for row in value), line) if len(value) else ("[]",))
     elif isinstance(value, (list, tuple)) and value and not all(type(item) in (int, float) for item in value):
         yield from _block("[]", (_pieces(item, line + "  ") for item in value), line)
     else:

@@ -156,17 +156,12 @@ def _of_comparison(block: Block) -> Iterator[str]:
         case TypesettingPlace():
             yield f"> {_tagged(place_pieces(block))}"
         case SectionsBlock(comparison):
-            if rows := [
-                _section(comparison, one) for one in comparison.section_changes if wording.section_state(one)
-            ]:
+            if rows := [_section(comparison, one) for one in comparison.section_changes if wording.section_state(one)]:
                 yield "### Section changes"
                 yield table(("", "A", "B"), rows)
         case ClosestBlock(comparison, "sections", most):
             a, b = comparison.a.document, comparison.b.document
-            rows = [
-                (f"{score:.2f}", _name(a, i), _name(b, j))
-                for score, i, j in comparison.closest_sections(most)
-            ]
+            rows = [(f"{score:.2f}", _name(a, i), _name(b, j)) for score, i, j in comparison.closest_sections(most)]
             if rows:
                 yield "### Closest sections"
                 yield table(("Score", "A", "B"), rows)
@@ -260,15 +255,11 @@ def _change(change: ChangeBlock) -> str:
         clause = "**clause**" if pair.flags else ""
         facts = [clause, wording.STATE_WORDS[pair.state], pages, name]
     else:
-        facts = [
-            f"**{kind}** {markdown(words)}"
-            for kind, words in wording.flag_words(pair.flags, wording.MAX_FLAGS)
-        ]
+        facts = [f"**{kind}** {markdown(words)}" for kind, words in wording.flag_words(pair.flags, wording.MAX_FLAGS)]
         facts += [wording.pair_state(pair)]
         facts += [f"**in {change.passages} passages**"] if change.passages > 1 else []
         facts += [
-            wording.first_of(change.passages)
-            + wording.places(change.a, change.b, pair, _HEADING, ", ", markdown)
+            wording.first_of(change.passages) + wording.places(change.a, change.b, pair, _HEADING, ", ", markdown)
         ]
     return f"{' · '.join(filter(None, facts))}\n\n> {_redline(pair)}"
 
@@ -278,9 +269,7 @@ def _redline(pair: PassagePair) -> str:
 
 
 def _tagged(shown: Sequence[Piece]) -> str:
-    return "".join(
-        f"{' ' if piece.gap else ''}{_TAGS[piece.kind].format(markdown(piece.text))}" for piece in shown
-    )
+    return "".join(f"{' ' if piece.gap else ''}{_TAGS[piece.kind].format(markdown(piece.text))}" for piece in shown)
 
 
 def _one_sided(document: Document, pair: PassagePair) -> tuple[str, str, str]:

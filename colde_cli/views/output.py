@@ -155,9 +155,7 @@ def refuse_inputs(output: Path | None, inputs: Iterable[str | Path | None], opti
     for other in (item for item in inputs if item is not None):
         with contextlib.suppress(OSError, ValueError):  # a file that does not exist is not the output
             if os.path.samestat(target, os.fstat(0) if str(other) == "-" else Path(other).stat()):
-                raise OptionError(
-                    f"{output} is one of the documents to read; name another file for {option}."
-                )
+                raise OptionError(f"{output} is one of the documents to read; name another file for {option}.")
 
 
 def check_output(output: Path | None, inputs: Iterable[str]) -> None:
@@ -368,6 +366,4 @@ def _line(text: str, style: str) -> None:
     from colde_cli.views.wording import plain
 
     # One line on any terminal, for scripts; no markup, because paths hold brackets and colons.
-    Console(stderr=True, highlight=False, emoji=False).print(
-        plain(text), style=style, markup=False, soft_wrap=True
-    )
+    Console(stderr=True, highlight=False, emoji=False).print(plain(text), style=style, markup=False, soft_wrap=True)

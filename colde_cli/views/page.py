@@ -153,9 +153,7 @@ def _unread(found: Families | Clusters | Ranking) -> dict[str, Any]:
     """What could not be read, or only in part."""
     return {
         "skipped": [(item.path, item.reason) for item in found.skipped],
-        "half_read": [
-            item if isinstance(item, tuple) else (item.path, item.warnings) for item in found.half_read
-        ],
+        "half_read": [item if isinstance(item, tuple) else (item.path, item.warnings) for item in found.half_read],
     }
 
 
@@ -219,9 +217,7 @@ def _ranking(ranking: Ranking, *, verbose: bool = False) -> Page:
     hits = [_hit(hit, ranking, verbose) for hit in ranking.results]
     columns = ("", "Score", wording.first_capital(", ".join(likely).lower()), "Document", "File")
     field = f" of {wording.field_name(ranking.field)}" if ranking.field else ""
-    nothing = (
-        "No document is similar enough." if ranking.searched else "There was no document to compare with."
-    )
+    nothing = "No document is similar enough." if ranking.searched else "There was no document to compare with."
     return Page(
         f"{ranking.query_title}: similar documents",
         "" if hits else nothing,
@@ -269,9 +265,7 @@ def _history(history: History) -> Page:
     ignored = wording.ignored_names(history.ignore)
     kept = len(history.sections) - len(changed)
     count = len(history.versions)
-    terms = TermsBlock(
-        ("Step", "Weightiest change"), list(zip(steps, map(_step_lines, history.steps), strict=True))
-    )
+    terms = TermsBlock(("Step", "Weightiest change"), list(zip(steps, map(_step_lines, history.steps), strict=True)))
     return Page(
         "History of a document",
         f"The texts of all {count} versions are the same."
@@ -391,10 +385,7 @@ def pair_of_files(comparison: Comparison, digest: ComparisonDigest | None, top: 
         verdict_sentence(comparison),
         verdict(comparison),
         [*both_documents(comparison), *reservations(comparison)],
-        [
-            ChangeBlock(a, b, comparison.passages[change.pairs[0]], len(change.pairs))
-            for change in changes[:top]
-        ],
+        [ChangeBlock(a, b, comparison.passages[change.pairs[0]], len(change.pairs)) for change in changes[:top]],
         wording.plural(more, "more change") if more > 0 else "",
     )
 

@@ -234,9 +234,7 @@ def _title(pair: PassagePair) -> str:
         name, text = ("A", pair.a_text) if pair.a else ("B", pair.b_text)
         return f"Only in {name}: {text}"
     if pair.flags:
-        return first_capital(
-            "; ".join(f"{kind} {change}" for kind, change in flag_words(pair.flags[:_MAX_FLAGS], 1))
-        )
+        return first_capital("; ".join(f"{kind} {change}" for kind, change in flag_words(pair.flags[:_MAX_FLAGS], 1)))
     if not pair.edits:
         return f"Moved: {pair.a_text}"
     edit = pair.edits[0]

@@ -81,7 +81,5 @@ def receipt_faults(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 def _results(written: Mapping[str, Any]) -> object:
     """What a receipt says of the changes, without the paths of the files."""
     found = written.get("verification")
-    kept = (
-        {key: value for key, value in found.items() if key not in "ab"} if isinstance(found, dict) else None
-    )
+    kept = {key: value for key, value in found.items() if key not in "ab"} if isinstance(found, dict) else None
     return written.get("verified"), kept

@@ -75,8 +75,7 @@ def plain(text: str) -> str:
     if line.isprintable():
         return line
     return "".join(
-        sign if sign.isprintable() or sign in _JOINERS_AND_MARKS else "\N{REPLACEMENT CHARACTER}"
-        for sign in line
+        sign if sign.isprintable() or sign in _JOINERS_AND_MARKS else "\N{REPLACEMENT CHARACTER}" for sign in line
     )
 
 
@@ -300,9 +299,7 @@ def replaced(a: str, b: str, width: int = _FLAGGED) -> str:
 
 def from_difference(a: str, b: str) -> tuple[str, str]:
     """Both texts from a few words before their first difference, unless it is near the beginning."""
-    common = next(
-        (place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
-    )
+    common = next((place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     start = a.rfind(" ", 0, max(0, common - _CONTEXT)) + 1
     if start < _CONTEXT or common == max(len(a), len(b)):
         return a, b

@@ -92,9 +92,7 @@ def plain() -> None:
     page.drawString(LEFT, 760, "Cork, Rope and the")
     page.drawString(LEFT, 738, "Price of Nets")
     top = write(page, BELLS, heading(page, "1. Floating", 700))
-    top = write(
-        page, ("A well-known fisherman told us about the mending of nets, and of mending in general; a",), top
-    )
+    top = write(page, ("A well-known fisherman told us about the mending of nets, and of mending in general; a",), top)
     top = write(page, ("keeper of nets is a well-",), top)
     top = write(page, ("known person there, and good mend-",), top)
     top = write(page, ("ing lasts for years in the har-",), top)

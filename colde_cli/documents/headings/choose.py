@@ -109,9 +109,7 @@ def _chains(found: Sequence[HeadingCandidate]) -> dict[int, int]:
     return lengths
 
 
-def _with_numbering(
-    found: Sequence[HeadingCandidate], start: int, chains: Mapping[int, int]
-) -> dict[int, float]:
+def _with_numbering(found: Sequence[HeadingCandidate], start: int, chains: Mapping[int, int]) -> dict[int, float]:
     """Score candidates by line index: add points for numbers, subtract points for title and authors."""
     total = len(set(chains))
     scores = {}
@@ -169,9 +167,7 @@ def _after_references(scene: Scene, candidate: HeadingCandidate, seeds: _Seeds) 
     if number and number.scheme == "decimal":
         plain = line.size == scene.body_size and line.bold <= 0.6 and line.font == scene.body_font
         points -= 6.0 if seeds.styles[line.style] < 2 or plain else 0.0
-    lettered = (
-        number and number.scheme == "letter" and line.size >= 0.97 * scene.body_size and line.bold > 0.85
-    )
+    lettered = number and number.scheme == "letter" and line.size >= 0.97 * scene.body_size and line.bold > 0.85
     large = line.size >= 1.12 * scene.body_size and seeds.styles[line.style]
     if not (candidate.known or (number and number.by_word) or lettered or large):
         points -= 3.0

@@ -87,9 +87,7 @@ def survey(lines: Sequence[Line]) -> Scene:
         return scene
     scene.letters = sizes.total()
     scene.body_size = sizes.most_common(1)[0][0]
-    _, scene.body_font = max(
-        (count, font) for (size, font), count in fonts.items() if size == scene.body_size
-    )
+    _, scene.body_font = max((count, font) for (size, font), count in fonts.items() if size == scene.body_size)
     in_body = [line for line in lines if line.size == scene.body_size]
     scene.body_bold = sum(len(line.text) * line.bold for line in in_body) / sizes[scene.body_size]
     gaps = [a.base - b.base for a, b in pairwise(lines) if a.page == b.page]
@@ -111,9 +109,7 @@ def _pure_styles(scene: Scene) -> set[LineStyle]:
     rare = {
         style
         for style, letters in scene.styles.items()
-        if letters <= 0.02 * scene.letters
-        and not scene.is_body(style)
-        and style.size >= 0.85 * scene.body_size
+        if letters <= 0.02 * scene.letters and not scene.is_body(style) and style.size >= 0.85 * scene.body_size
     }
     for index, line in enumerate(scene.lines):
         style = line.style
@@ -263,12 +259,7 @@ def _type_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
     if bold:
         yield 2.0
     yield next((points for least, points in _SIZE_POINTS if ratio >= least), -2.0)
-    if (
-        line.font != scene.body_font
-        and not bold
-        and share < 0.05
-        and (ratio >= 0.97 or line.style in scene.pure)
-    ):
+    if line.font != scene.body_font and not bold and share < 0.05 and (ratio >= 0.97 or line.style in scene.pure):
         yield 1.0
     if in_capitals(candidate.core):
         yield 1.5
@@ -304,9 +295,7 @@ def _place_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
         yield -2.5
     line, leading = candidate.line, scene.leading
     before, after = scene.neighbour(candidate.index - 1), scene.neighbour(candidate.index + 1)
-    above = (
-        before.base - line.base if before and before.page == line.page and before.base > line.base else 99.0
-    )
+    above = before.base - line.base if before and before.page == line.page and before.base > line.base else 99.0
     below = line.base - after.base if after and after.page == line.page and after.base < line.base else 99.0
     if above > 1.35 * leading:
         yield 1.0

@@ -50,9 +50,7 @@ def _add_run_in(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
         for heading in headings
         if heading.number and heading.number.scheme == "decimal" and len(heading.number.parts) == 1
     }
-    last = min(
-        (heading.first for heading in headings if is_references(heading.text)), default=len(scene.lines)
-    )
+    last = min((heading.first for heading in headings if is_references(heading.text)), default=len(scene.lines))
     row: list[Heading] = []
     wanted = 1
     for index in range(last):
@@ -176,9 +174,7 @@ def _joined_title(lines: Sequence[Line]) -> str:
     return text.replace(SOFT_HYPHEN, "")[:_LONGEST_TITLE]
 
 
-def with_outline(
-    scene: Scene, headings: Sequence[Heading], outline: Sequence[Bookmark]
-) -> list[Heading] | None:
+def with_outline(scene: Scene, headings: Sequence[Heading], outline: Sequence[Bookmark]) -> list[Heading] | None:
     """Take the headings of the outline; headings found by type fill the gaps of a shallow outline.
 
     Returns:

@@ -20,9 +20,7 @@ _WORD = re.compile(
     re.IGNORECASE,
 )
 # What any of these begins with; few lines of running text do.
-_OPENS = re.compile(
-    r"\d|[A-Z][IVXL.)—–\s-]|(?i:chapter|section|article|part|appendix|annex|schedule|exhibit|item|§)"
-)
+_OPENS = re.compile(r"\d|[A-Z][IVXL.)—–\s-]|(?i:chapter|section|article|part|appendix|annex|schedule|exhibit|item|§)")
 _OPENS_TITLE = re.compile(r"[A-Z“\"'(¿]|[a-z]{2,}")
 _REACH = 120  # candidates that a chain may skip at once
 _KNOWN = """
@@ -57,9 +55,7 @@ _REFERENCES = frozenset(
         *("references and notes", "literature"),
     )
 )
-_APPENDIX = re.compile(
-    r"(appendix|appendices|annex|supplementa\w+ (material|information|data))\b", re.IGNORECASE
-)
+_APPENDIX = re.compile(r"(appendix|appendices|annex|supplementa\w+ (material|information|data))\b", re.IGNORECASE)
 _LONGEST = max(len(name) for name in KNOWN) + 12  # numbers and punctuation
 _BLANKS = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"

@@ -37,9 +37,7 @@ BLOCKS = frozenset(
 _CELLS = frozenset(("td", "th"))
 _LISTS = frozenset(("ol", "ul", "menu"))
 _STYLES = {"a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman", "1": "decimal"}
-_LIST_STYLE = re.compile(
-    r"list-style(?:-type)?\s*:[^;]*?\b((?:lower|upper)-(?:alpha|latin|roman)|decimal|none)\b"
-)
+_LIST_STYLE = re.compile(r"list-style(?:-type)?\s*:[^;]*?\b((?:lower|upper)-(?:alpha|latin|roman)|decimal|none)\b")
 _WHOLE = re.compile(r"-?\d{1,6}")
 _PILCROW = re.compile(r"\s*[¶\U0001f517]\s*$")
 

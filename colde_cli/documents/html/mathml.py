@@ -144,9 +144,7 @@ def _joined(parts: Sequence[str]) -> str:
     last = ""
     for part in filter(None, parts):
         beside = last[-1:].isalnum() and part[0].isalnum()
-        if beside and (
-            (part[0].isdigit() and last[-1:].isdigit()) or not _ENDED.isdisjoint(last) or "/" in part
-        ):
+        if beside and ((part[0].isdigit() and last[-1:].isdigit()) or not _ENDED.isdisjoint(last) or "/" in part):
             pieces.append(" ")
         pieces.append(part)
         last = part

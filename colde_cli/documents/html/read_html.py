@@ -176,9 +176,7 @@ def _marks_of(node: Node) -> Marks:
     return marks
 
 
-def _read_page(
-    tree: Node, root: Node, title: str, builder: DocumentBuilder, *, chrome: bool = False
-) -> ElementReader:
+def _read_page(tree: Node, root: Node, title: str, builder: DocumentBuilder, *, chrome: bool = False) -> ElementReader:
     """Add the text of `root` to the builder, and account for all else in the page."""
     whole = root.tag == "body"
     page = ElementReader(

@@ -276,9 +276,7 @@ class Archive:
                 )
             if elements > limit:
                 raise LimitError(f"{cannot} holds more elements than {kind.article} may; split it.")
-            handler.start(
-                short(name), attributes and {short(key): value for key, value in attributes.items()}
-            )
+            handler.start(short(name), attributes and {short(key): value for key, value in attributes.items()})
 
         def end(name: str) -> None:
             nonlocal depth

@@ -31,9 +31,7 @@ _FORMAT = ZipFormat(
         "http://purl.org/dc/elements/1.1/": "dc",
     },
 )
-_PROPERTIES = {
-    name: name.partition(":")[2] for name in ("dc:title", "dc:subject", "dc:description", "meta:keyword")
-}
+_PROPERTIES = {name: name.partition(":")[2] for name in ("dc:title", "dc:subject", "dc:description", "meta:keyword")}
 _PAGES = {
     f"{prefix}:{margin}{pages}": (kind, about)
     for margin, kind in (("header", OutsideKind.HEADERS), ("footer", OutsideKind.FOOTERS))

@@ -44,9 +44,7 @@ _ENTRIES = frozenset(("form:option", "form:item"))
 _BOXES = frozenset(("form:checkbox", "form:radio"))
 _TICKS = ("form:current-state", "form:state", "form:current-selected", "form:selected")
 _SHOWN = ("form:current-value", "form:value")
-_GROUPS = frozenset(
-    ("form:form", "form:properties", "form:property", "form:list-property", "form:list-value")
-)
+_GROUPS = frozenset(("form:form", "form:properties", "form:property", "form:list-property", "form:list-value"))
 _UNSHOWN = frozenset(("form:hidden", "form:password"))
 
 

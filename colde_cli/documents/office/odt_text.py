@@ -178,9 +178,7 @@ class OdtText(Body):
     def _paragraph(self, name: str, attributes: Attributes) -> Iterator[None]:
         style = attributes.get("text:style-name", "")
         self._begin_page("paragraph", style)
-        paragraph = self._new_paragraph(
-            style, 1 if self._index_titles else None
-        )  # of a bibliography: it is kept
+        paragraph = self._new_paragraph(style, 1 if self._index_titles else None)  # of a bibliography: it is kept
         if name == "text:h":
             self._make_heading(paragraph, attributes)
         if self._lists and self._item is not None:

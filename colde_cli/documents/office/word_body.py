@@ -35,9 +35,7 @@ _TARGETS = ("r:id", "r:embed", "r:link", "r:href", "r:pict", "r:dm", "o:relid")
 _KINDS = {
     **dict.fromkeys(("image", "hdphoto"), PartKind.PICTURES),
     **dict.fromkeys(("chart", "chartEx"), PartKind.CHARTS),
-    **dict.fromkeys(
-        ("oleObject", "package", "control", "subDocument", "aFChunk", "frame"), PartKind.EMBEDDED
-    ),
+    **dict.fromkeys(("oleObject", "package", "control", "subDocument", "aFChunk", "frame"), PartKind.EMBEDDED),
     **dict.fromkeys(("video", "audio", "media", "movie"), PartKind.MEDIA),
     **dict.fromkeys(("customXml", "ink"), PartKind.DRAWINGS),
 }
@@ -88,9 +86,7 @@ class WordBody(WordText):
     _first_page: bool = False
     _reading: list[str] = field(default_factory=list)  # above the current word (ruby)
     _in_reading: bool = False
-    _choices: list[tuple[int, bool]] = field(
-        default_factory=list
-    )  # texts before it, and whether one was read
+    _choices: list[tuple[int, bool]] = field(default_factory=list)  # texts before it, and whether one was read
     _fallbacks: int = 0
     _object: str = ""  # the program of the current object
     _drawings: int = 0  # depth inside drawings
@@ -156,8 +152,7 @@ class WordBody(WordText):
         self._properties.pop()
         if name == "w:sectPr":
             self.headers += [
-                header._replace(shown=header.pages != "first" or self._first_page)
-                for header in self._sections
+                header._replace(shown=header.pages != "first" or self._first_page) for header in self._sections
             ]
             self._sections, self._first_page = [], False
 
@@ -514,9 +509,7 @@ class WordBody(WordText):
             self.account_part(PartKind.EMBEDDED, digest_of(target.encode()), target)
         elif inner := self.inner_document(target):
             for section in inner.sections:
-                self._insert(
-                    section.heading, section.level, inner.text[section.body_start : section.span.end]
-                )
+                self._insert(section.heading, section.level, inner.text[section.body_start : section.span.end])
             self.account.add_all(inner.outside)
             for part in inner.parts:
                 self.account_part(part.kind, part.digest, part.about)

@@ -243,9 +243,7 @@ _WRITERS: dict[str, Callable[[_FormulaElement], Term | str]] = {
     "groupChr": lambda group: f"{group.values.get('chr', '⏟')}({group.one('e')})",
     "limLow": lambda limit: _limit(limit, "┬"),
     "limUpp": lambda limit: _limit(limit, "┴"),
-    "func": lambda of: Term(
-        f"{of.one('fName')} {_operand(of.one('e'))}", f"{of.one('fName')} ({of.one('e')})"
-    ),
+    "func": lambda of: Term(f"{of.one('fName')} {_operand(of.one('e'))}", f"{of.one('fName')} ({of.one('e')})"),
     "box": lambda box: box.one("e"),
     "borderBox": _framed,
     "phant": lambda shown: shown.one("e"),

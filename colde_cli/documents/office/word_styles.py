@@ -239,9 +239,7 @@ class Numbering:
 def _forms(level: _ListLevel, levels: dict[str, _ListLevel]) -> str:
     """The forms of the numbers that the text of a level names, apart from 1, 2, 3."""
     named = [(mark, levels.get(str(mark - 1))) for mark in range(1, 10) if f"%{mark}" in level.text]
-    forms = [
-        f"%{mark} {one.form}" for mark, one in named if one and not level.legal and one.form != "decimal"
-    ]
+    forms = [f"%{mark} {one.form}" for mark, one in named if one and not level.legal and one.form != "decimal"]
     return f" ({', '.join(forms)})" if forms else ""
 
 
@@ -302,6 +300,4 @@ def symbol(font: str, code: int) -> str:
 
 def symbols(font: str, text: str) -> str:
     """A text in a font of symbols as a reader sees it; letters that the font does not have stay as they are."""
-    return "".join(
-        symbol(font, ord(sign)) if ord(sign) in _CODES and not sign.isspace() else sign for sign in text
-    )
+    return "".join(symbol(font, ord(sign)) if ord(sign) in _CODES and not sign.isspace() else sign for sign in text)

@@ -295,18 +295,14 @@ class _Field:
             _, _, base, _, size = self.lines[0]
         rows = [row.strip() for row in re.split(r"[\r\n]+", self.value) if row.strip()]
         entries = [(row, left, base - 1.2 * size * number, right, size) for number, row in enumerate(rows)]
-        return (
-            entries if shown == value else self.lines + entries
-        )  # equal: shown perhaps in a box for each letter
+        return entries if shown == value else self.lines + entries  # equal: shown perhaps in a box for each letter
 
 
 class FormReader:
     """Reads the filled-in values on the pages of a document."""
 
     def __init__(self, document: Handle) -> None:
-        self.unshown: list[
-            str
-        ] = []  # contents of text boxes of the last page that their appearances do not show
+        self.unshown: list[str] = []  # contents of text boxes of the last page that their appearances do not show
         self._document = document
         # Whether it is an XFA form, whose pages do not show all values.
         self.dynamic = pdfium.FPDF_GetFormType(document) == pdfium.FORMTYPE_XFA_FULL

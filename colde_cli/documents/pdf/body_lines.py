@@ -39,9 +39,7 @@ _TOTAL = r"(?:[\W_]*?(?:\bof\b|/|\bvon\b|\bde\b|\bsur\b|\bdi\b|\bvan\b)\s*(?P<to
 _NAME = r"(?i:pages?|pg?\.?|seite|s\.|página|pagina|pág\.|sheet|folio|blatt|strona|sida|side|sivu|стр\.)"
 _ALONE = re.compile(rf"[\W_]*(?:{_NAME}\s*)?{_NUMBER}{_TOTAL}[\W_]*")
 _NAMED = re.compile(rf"\b{_NAME}\s*{_NUMBER}\b{_TOTAL}")
-_COUNTED = re.compile(
-    r"(?<![\w.,/])(?P<prefix>)(?P<number>\d{1,4})\s*(?:of|/)\s*(?P<total>\d{1,4})(?![\w.,/])"
-)
+_COUNTED = re.compile(r"(?<![\w.,/])(?P<prefix>)(?P<number>\d{1,4})\s*(?:of|/)\s*(?P<total>\d{1,4})(?![\w.,/])")
 _LAST = re.compile(r"(?<=\s)(?P<prefix>)(?P<number>\d{1,4}|[ivxlc]{1,7})$")
 _FIRST = re.compile(r"^(?P<prefix>)(?P<number>\d{1,4}|[ivxlc]{1,7})(?=\s)")
 _PATTERNS = (_NAMED, _COUNTED, _LAST, _FIRST)
@@ -316,9 +314,7 @@ def _page_numbers(edges: Iterable[_EdgeLine], pages: int) -> dict[int, _EdgeLine
         totals = {pages, max((one.value for one in known), default=0)}
         for one in numbers:
             first = one.value == 1 and one.edge.near and one.edge.level in levels  # of a new numbering
-            if id(one.edge.line) in found or not (
-                one in known or (one.alone and (len(known) >= _RUN or first))
-            ):
+            if id(one.edge.line) in found or not (one in known or (one.alone and (len(known) >= _RUN or first))):
                 continue
             text = one.edge.line.text
             (start, end), (begin, after) = one.span, one.total

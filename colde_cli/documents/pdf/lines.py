@@ -17,18 +17,14 @@ _BOLD = re.compile(
 )
 _ITALIC = re.compile(r"ital|obli|cmti|cmsl|slant|ptmri|-it\b|timesi|\.I$", re.IGNORECASE)
 _SUBSET = re.compile(r"^[A-Z]{6}\+")
-_LIGATURES = {
-    code: unicodedata.normalize("NFKC", chr(code)) for code in (*range(0xFB00, 0xFB07), 0x132, 0x133)
-}
+_LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in (*range(0xFB00, 0xFB07), 0x132, 0x133)}
 _BULLETS = dict.fromkeys((0xF0B7, 0xF0A7, 0xF076, 0xF0D8, 0xF0A8), "•")
 _LETTERS = str.maketrans({**_LIGATURES, **_BULLETS, 0xA0: " ", 0x200B: "", 0xFEFF: ""})
 _LEFT_OVER = re.compile("[\ud800-\udfff\ue000-\uf8ff]")
 _UNKNOWN_BULLET = re.compile(r"^\ufffd(?= [^\W\d])")  # before a number it may have been a minus
 _MATHS = re.compile("[\U0001d400-\U0001d7ff]+")
 # Old TeX sets an accent as a separate letter, before or after its base letter.
-_LOOSE_ACCENT = re.compile(
-    r"(?<=[^\W\d_]) ?([´`¨ˆ˜]) ?([aeiouyncszAEIOUYNCSZı])|(?<!\w)([´`¨ˆ˜])([AEIOUaeiouÖÜ])"
-)
+_LOOSE_ACCENT = re.compile(r"(?<=[^\W\d_]) ?([´`¨ˆ˜]) ?([aeiouyncszAEIOUYNCSZı])|(?<!\w)([´`¨ˆ˜])([AEIOUaeiouÖÜ])")
 _ODD = re.compile("[\U0001d400-\U0001d7ff\ud800-\udfff\ue000-\uf8ff\ufffd´`¨ˆ˜]")
 """The signs that the expressions above look for."""
 _COMBINING = {"´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303"}
@@ -66,9 +62,7 @@ class Line:
     ruled: bool = False  # the line is underlined, from end to end
     lead: int = 0  # number of letters in bold or italic at its beginning, if it ends in neither; else 0
     filled_in: bool = False  # it is the value of a form field, or the text of a text box or stamp
-    place: int = (
-        0  # among the lines of its page, and the filled-in values after them, as the reader sent them
-    )
+    place: int = 0  # among the lines of its page, and the filled-in values after them, as the reader sent them
     style: LineStyle = field(init=False, compare=False)  # headings of one level share it
     title: str = field(init=False, compare=False)  # the text without the mark of a footnote
 

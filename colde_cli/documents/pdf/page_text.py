@@ -182,9 +182,7 @@ class PageText:
         if self._is_plain(word, begin):
             return word
         items = [_object(self._text, begin + place) for place in range(len(word))]
-        places = [
-            place for place, item in enumerate(items) if place == 0 or (item and item != items[place - 1])
-        ]
+        places = [place for place, item in enumerate(items) if place == 0 or (item and item != items[place - 1])]
         styles = [self._style(items[place])[0] if items[place] else _NOTHING for place in places]
         if not self._ordered or any(style[4] for style in styles):
             return word
@@ -325,9 +323,7 @@ class PageText:
 
 def _touch(left: str, right: str) -> bool:
     """Whether two neighbouring letters would be one number if there is no blank between them."""
-    return (left.isdigit() and (right.isdigit() or right in _OF_NUMBERS)) or (
-        left in _OF_NUMBERS and right.isdigit()
-    )
+    return (left.isdigit() and (right.isdigit() or right in _OF_NUMBERS)) or (left in _OF_NUMBERS and right.isdigit())
 
 
 def join_pieces(pieces: Sequence[WordPiece]) -> str:
@@ -389,10 +385,7 @@ def _numbers_apart(pieces: Sequence[WordPiece]) -> str:
     apart = [_is_apart(one, other) for one, other in pairwise(pieces)]
     if all(apart) and all(len(piece.text) == 1 for piece in pieces):  # spaced letters
         apart = [False] * len(apart)
-    words = [
-        f" {piece.text}" if blank else piece.text
-        for piece, blank in zip(pieces, [False, *apart], strict=True)
-    ]
+    words = [f" {piece.text}" if blank else piece.text for piece, blank in zip(pieces, [False, *apart], strict=True)]
     return "".join(words)
 
 

@@ -102,9 +102,7 @@ class PageReader:
         self.boxes: list[LineBoxes] = []
         self.kinds, strokes, pictured = survey_objects(page)
         self.pictures = [*map(stored_digest, pictures_among(pictured))] if pictured else []
-        self._rules = [
-            (left - self.left, right - self.left, foot - self.foot) for left, right, foot in strokes
-        ]
+        self._rules = [(left - self.left, right - self.left, foot - self.foot) for left, right, foot in strokes]
         self._letters = ""
         self._words: list[str] = []
         self._texts: list[str] = []  # the words as they are written, with signs for super- and subscripts
@@ -313,9 +311,7 @@ def answer(request: Request, data: bytes) -> None:
         pdfium.FPDF_CloseDocument(document)
 
 
-def read_page(
-    document: Handle, number: int, form: FormReader, limit: int, *, boxes: bool, tagged: bool
-) -> bool:
+def read_page(document: Handle, number: int, form: FormReader, limit: int, *, boxes: bool, tagged: bool) -> bool:
     """Send one page; one that PDFium cannot load, or of more than `limit` characters, is sent as unreadable.
 
     If the document is `tagged`, pictures may have texts that stand for them. With `boxes`, the places of letters are

@@ -98,9 +98,7 @@ class PagePlaces:
         self._pages = {page.number: page for page in pages}
         self._written = writer.written
         self._starts = [start for start, _ in writer.written]
-        self._lines = {
-            (line.page, line.place): line for page in pages for line in (*page.lines, *page.entries)
-        }
+        self._lines = {(line.page, line.place): line for page in pages for line in (*page.lines, *page.entries)}
         self._letters: dict[int, list[_Box | None]] = {}
         self._last = 0
 
@@ -139,9 +137,7 @@ class PagePlaces:
             else:
                 columns.append([box])
         shift = self._shift(passage)
-        paragraph = (
-            [] if shift is None else self._paragraph(bisect_right(self._starts, passage.start + shift) - 1)
-        )
+        paragraph = [] if shift is None else self._paragraph(bisect_right(self._starts, passage.start + shift) - 1)
         quads = []
         for column in columns:
             foot, top = min(box.foot for box in column), max(box.top for box in column)
@@ -228,9 +224,7 @@ def _solid(text: str) -> str:
     return "".join(text.replace(SOFT_HYPHEN, "").split())
 
 
-def _cleaned_boxes(
-    text: str, page: int, printed: str, angle: float, values: Sequence[float]
-) -> list[_Box | None]:
+def _cleaned_boxes(text: str, page: int, printed: str, angle: float, values: Sequence[float]) -> list[_Box | None]:
     """Give each letter of a cleaned line its box, from those printed; a ligature is divided among its letters."""
     plain: list[str] = []
     boxes: list[_Box] = []

@@ -10,14 +10,10 @@ from itertools import zip_longest
 from colde_cli.documents.pdf.lines import Line, in_row
 
 SOFT_HYPHEN = "\u00ad"
-_BULLET = re.compile(
-    r"[•▪◦‣●○■□➢✓·∗]|[-–—*]\s(?!\s*(?:[\d$€£¥₹]|[A-Z]{3}\s?\d))|\(?[a-z0-9ivx]{1,3}[.)]\s|\[\d+\]"
-)
+_BULLET = re.compile(r"[•▪◦‣●○■□➢✓·∗]|[-–—*]\s(?!\s*(?:[\d$€£¥₹]|[A-Z]{3}\s?\d))|\(?[a-z0-9ivx]{1,3}[.)]\s|\[\d+\]")
 _SIGNS = frozenset("•▪◦‣●○■□➢✓")
 _DASH = re.compile(r"[-–—*] (?![\d$€£¥₹]|[A-Z]{3} ?\d)\S")  # before a number or a currency it is a sign
-_CAPTION = re.compile(
-    r"(fig(ure|\.)?|table|tab\.|algorithm|listing|scheme) ?[\dIVX]{1,4}\s?[.:|]", re.IGNORECASE
-)
+_CAPTION = re.compile(r"(fig(ure|\.)?|table|tab\.|algorithm|listing|scheme) ?[\dIVX]{1,4}\s?[.:|]", re.IGNORECASE)
 _CAPTION_LETTERS = frozenset("fFtTaAlLsSſ")
 _MIN_LINES = 5
 """Minimum number of lines of one indent that show where the column of a page ends."""
@@ -79,9 +75,7 @@ class Geometry:
         roomy = gap > 1.5 * max(self.leading, 1.1 * line.size)
         short = self.ends_early(before, line)
         opens = short and (
-            ended
-            or _BULLET.match(line.text)
-            or (line.text[:1].isupper() and not _UNFINISHED.search(before.title))
+            ended or _BULLET.match(line.text) or (line.text[:1].isupper() and not _UNFINISHED.search(before.title))
         )
         listed = ended and (_BULLET.match(line.text) or self._indented(before, line, after, moved=False))
         return bool(roomy or opens or listed)

@@ -28,9 +28,7 @@ _MAX_OBJECTS = 20_000
 _MAX_DEPTH = 50
 _UNREADABLE = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd\ue000-\uf8ff]")
 _MEDIA = frozenset(("/Sound", "/Movie", "/Screen", "/3D", "/RichMedia"))
-_ELSEWHERE = frozenset(
-    ("/P", "/Parent", "/Popup", "/IRT", "/M", "/NM", "/CreationDate", "/Kids", "/StructParent")
-)
+_ELSEWHERE = frozenset(("/P", "/Parent", "/Popup", "/IRT", "/M", "/NM", "/CreationDate", "/Kids", "/StructParent"))
 """Entries that lead out of an object, or that change each time a file is saved."""
 
 
@@ -174,13 +172,9 @@ def _inherited(item: Handle, name: str) -> Handle:
 def _value(item: Handle) -> str:
     """Read the value of a text field, or the shown name of a choice."""
     value = _inherited(item, "/V")
-    options = dict(
-        pair for pair in _inherited(item, "/Opt") or () if isinstance(pair, list) and len(pair) == 2
-    )
+    options = dict(pair for pair in _inherited(item, "/Opt") or () if isinstance(pair, list) and len(pair) == 2)
     values = value if isinstance(value, list) else [] if value is None else [value]
-    return "\n".join(
-        str(options.get(one, one) if isinstance(one, str) else one.get_data().decode()) for one in values
-    )
+    return "\n".join(str(options.get(one, one) if isinstance(one, str) else one.get_data().decode()) for one in values)
 
 
 def read_page(page: Handle, number: int, limit: int) -> None:
@@ -347,9 +341,7 @@ def refusing(work: Answer) -> Answer:
             os._exit(1)
         except WrongPasswordError:
             send("refused", reason="password")
-        except (
-            Exception
-        ) as error:  # pypdf raises untyped errors on damaged files; all mean the same to the user
+        except Exception as error:  # pypdf raises untyped errors on damaged files; all mean the same to the user
             send("refused", reason=f"{type(error).__name__}: {error}"[:300])
 
     return answer

@@ -71,9 +71,7 @@ _FUNCTION_WORDS = frozenset(
 _FREQUENT = (" the ", " and ", " und ", " der ", " les ", " des ", " los ", " que ")
 
 
-def read_pdf(
-    file: BinaryIO, path: str, name: str, password: str | None, pages: tuple[int, int] | None
-) -> Document:
+def read_pdf(file: BinaryIO, path: str, name: str, password: str | None, pages: tuple[int, int] | None) -> Document:
     """Read a PDF, or its pages from a first to a last one (1-based); `name` replaces a missing title.
 
     Raises:
@@ -130,13 +128,9 @@ def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: i
     second = run_reader(PYPDF, file, password, first, last)
     if answer.refused and second.refused:
         if "password" not in (answer.refused, second.refused):
-            raise CorruptFileError(
-                f"Cannot read {path}: it is damaged, or not a PDF; download or export it again."
-            )
+            raise CorruptFileError(f"Cannot read {path}: it is damaged, or not a PDF; download or export it again.")
         if password:
-            raise PasswordError(
-                f"Cannot read {path}: the password is wrong; give the right one with --password."
-            )
+            raise PasswordError(f"Cannot read {path}: the password is wrong; give the right one with --password.")
         raise PasswordError(f"Cannot read {path}: it is encrypted; give its password with --password.")
     best = max(answer, second, key=lambda one: one.characters)
     if best.characters:
@@ -144,9 +138,7 @@ def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: i
     if answer.died and second.died:
         raise LimitError(_COSTLY.format(path))
     if answer.refused or not answer.pages:
-        raise CorruptFileError(
-            f"Cannot read {path}: none of its pages can be read; download or export it again."
-        )
+        raise CorruptFileError(f"Cannot read {path}: none of its pages can be read; download or export it again.")
     return answer
 
 
@@ -330,8 +322,7 @@ def _laid_out(
     writer.finish()
     pages = tuple(writer.page_starts)
     numbered = (
-        replace(section, index=index, pages=pages_of(pages, section.span))
-        for index, section in enumerate(sections)
+        replace(section, index=index, pages=pages_of(pages, section.span)) for index, section in enumerate(sections)
     )
     return writer, scene, tuple(numbered)
 
@@ -378,9 +369,7 @@ def _report(answer: Answer, read: Sequence[PdfPage], lines: Sequence[Line]) -> R
         warnings.append(f"{_pages(failed)} could not be read.")
     unread = sum(page.unread for page in read) + answer.dynamic
     if unread:
-        warnings.append(
-            "Values of its form could not be read; print the form to a new PDF and compare that one."
-        )
+        warnings.append("Values of its form could not be read; print the form to a new PDF and compare that one.")
     blank = [page.number for page in read if page.blank and not page.entries]
     # A page number alone, on the last page of a letter, hides nothing.
     margins = [page.number for page in read if page.plain and page.number in empty]

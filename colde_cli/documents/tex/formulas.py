@@ -320,16 +320,12 @@ def _piece(found: re.Match[str], before: str, after: str) -> str:
 def _number(text: str) -> str:
     """Write a number of siunitx: `1e6` as `1 × 10^6`, lists with commas."""
     text = text.replace("+-", " ± ").replace("\\pm", " ± ").replace(";", ", ")
-    return " ".join(
-        _EXPONENT.sub(lambda found: f"{found[1]} × 10^{found[2]}".removeprefix(" × "), text).split()
-    )
+    return " ".join(_EXPONENT.sub(lambda found: f"{found[1]} × 10^{found[2]}".removeprefix(" × "), text).split())
 
 
 def _angle(text: str) -> str:
     """Write an angle of siunitx, `1;2;3` as `1°2′3″`."""
-    return "".join(
-        part.strip() + sign for part, sign in zip(text.split(";"), "°′″", strict=False) if part.strip()
-    )
+    return "".join(part.strip() + sign for part, sign in zip(text.split(";"), "°′″", strict=False) if part.strip())
 
 
 def _unit(source: str) -> str:

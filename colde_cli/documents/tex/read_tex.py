@@ -273,9 +273,7 @@ def _cite(reader: Scanner, name: str, cursor: Cursor) -> None:
         reader.write(f"[{listed}]")
 
 
-@_on(
-    "ref eqref subref autoref cref Cref vref labelcref Autoref pageref cpageref vpageref nameref Nameref titleref"
-)
+@_on("ref eqref subref autoref cref Cref vref labelcref Autoref pageref cpageref vpageref nameref Nameref titleref")
 def _reference(reader: Scanner, name: str, cursor: Cursor) -> None:
     """Write the label that a reference names, after the word that it prints."""
     values, _ = cursor.arguments()
@@ -296,12 +294,8 @@ _TOLD: dict[str, Callable[[Scanner, str], object]] = {
     VERBATIM_OPTION: Scanner.code,
     "phantom": lambda reader, text: reader.outside(OutsideKind.HIDDEN, text, "\\phantom"),
     "hphantom": lambda reader, text: reader.outside(OutsideKind.HIDDEN, text, "\\hphantom"),
-    **dict.fromkeys(
-        ("excludecomment", "excludeversion"), lambda reader, text: reader.excluded.add(text.strip())
-    ),
-    **dict.fromkeys(
-        ("includecomment", "includeversion"), lambda reader, text: reader.excluded.discard(text.strip())
-    ),
+    **dict.fromkeys(("excludecomment", "excludeversion"), lambda reader, text: reader.excluded.add(text.strip())),
+    **dict.fromkeys(("includecomment", "includeversion"), lambda reader, text: reader.excluded.discard(text.strip())),
     "hypersetup": Scanner.metadata,
 }
 """Commands with one argument that is no text, and what is done with its source."""

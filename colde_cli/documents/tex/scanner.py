@@ -32,15 +32,11 @@ MAX_DEPTH = 20
 _SHOWN = 60
 """Maximum number of characters of an argument that are shown with an unknown command: they tell uses apart."""
 _BEGIN, _END = "\\begin{document}", "\\end{document}"
-_TOKEN = re.compile(
-    r"\\([A-Za-z@]+)\*?|\\(.)|(\n[ \t]*\n\s*)|([{}])|(\$\$?)|(~|&|---?|``|''|`|[\\^_#])", re.DOTALL
-)
+_TOKEN = re.compile(r"\\([A-Za-z@]+)\*?|\\(.)|(\n[ \t]*\n\s*)|([{}])|(\$\$?)|(~|&|---?|``|''|`|[\\^_#])", re.DOTALL)
 _CHARACTERS = {"~": " ", "--": "–", "---": "—", "``": "“", "''": "”", "`": "‘", "\\": ""}
 _GAP = re.compile(r"(?<=[^\s\d]) {1,3}([.,;:])(?=\s|$)")
 _FLAT = dict.fromkeys(map(ord, "{}\\"), " ")
-_FLOATS = re.compile(
-    r"(figure|table|wrapfigure|minipage|algorithm|algorithmic|subfigure|subtable|multicols|frame)\*?"
-)
+_FLOATS = re.compile(r"(figure|table|wrapfigure|minipage|algorithm|algorithmic|subfigure|subtable|multicols|frame)\*?")
 _ENVIRONMENT_ARGUMENTS = {
     **dict.fromkeys((*tex.TABLES, "thebibliography", "minipage", "multicols", "subfigure", "subtable"), 1),
     **dict.fromkeys(("adjustbox", "spacing"), 1),
@@ -51,9 +47,7 @@ _OPTIONED = frozenset("framebox makebox toprule midrule bottomrule addlinespace 
 _TESTED = re.compile(r"(?:\s*+(?:\\[A-Za-z@]++|\\.|[^\s\\{}])){1,2}", re.DOTALL)
 _TRIMMED = re.compile(r"(?:\[[^\]]*\])?\([lr{}.\w ]*\)")
 _COMMAND = re.compile(r"[ \t]*\\[A-Za-z@]+")
-_NODE = re.compile(
-    r"\bnode\b|\\(?:put|addlegendentry|legend|text)\b|\b(?:[xyz]label|title|label|legend entries)\s*="
-)
+_NODE = re.compile(r"\bnode\b|\\(?:put|addlegendentry|legend|text)\b|\b(?:[xyz]label|title|label|legend entries)\s*=")
 _NUMBERED_FROM = re.compile(r"\bstart\s*=\s*(\d{1,4})")
 _UNIT = r"\s*+(?:pt|pc|in|bp|cm|mm|dd|cc|sp|ex|em|mu|true\s*+\w\w|fil+|\\[A-Za-z@]++)"
 _AMOUNT = rf"[-+]?[\d.]*+(?:{_UNIT})?+"

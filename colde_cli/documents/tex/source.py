@@ -69,9 +69,7 @@ MAX_EXPANSION = 2_000_000
 _MAX_COMMANDS = 5000
 _MAX_BODY = 5000
 # Possessive repetitions: blanks between optional parts are never divided in another way.
-_DEFINITION = re.compile(
-    r"\s*+\{?+\s*+\\([A-Za-z@]++)\s*+\}?+\s*+(?:\[(\d)\])?+\s*+(\[[^\]]{0,200}\])?+\s*+(?=\{)"
-)
+_DEFINITION = re.compile(r"\s*+\{?+\s*+\\([A-Za-z@]++)\s*+\}?+\s*+(?:\[(\d)\])?+\s*+(\[[^\]]{0,200}\])?+\s*+(?=\{)")
 _DEF = re.compile(r"\s*+\\([A-Za-z@]++)[ \t]*+((?:#\d)*+)[ \t]*+(?=\{)")
 _ANY_DEFINITION = re.compile(r"\s*+\{?+\s*+\\?([A-Za-z@*]++)\s*+\}?+[^{}\n]{0,100}+(?=\{)")
 PRIMITIVE = frozenset(("def", "gdef", "edef", "xdef"))

@@ -56,15 +56,9 @@ def summary(comparison: Comparison) -> dict[str, Any]:
         "because": "" if one else f"{_because(comparison)} {wording.reasons(comparison)}".strip(),
         "score": f"{comparison.score:.3f}",
         "gauge": (_on_gauge(comparison.score), None if threshold is None else _on_gauge(threshold)),
-        "parts": [
-            (PART_NAMES[part.name], f"{part.weight:.0%}", f"{part.score:.2f}") for part in comparison.parts
-        ],
-        "bars": [
-            {"letter": letter, "parts": _bar(extent)} for letter, extent in zip("AB", both, strict=True)
-        ],
-        "lead": verdict_sentence(comparison)
-        if comparison.same_content
-        else wording.shared_words(comparison, both),
+        "parts": [(PART_NAMES[part.name], f"{part.weight:.0%}", f"{part.score:.2f}") for part in comparison.parts],
+        "bars": [{"letter": letter, "parts": _bar(extent)} for letter, extent in zip("AB", both, strict=True)],
+        "lead": verdict_sentence(comparison) if comparison.same_content else wording.shared_words(comparison, both),
         "counts": [(STATE_LETTERS[state], wording.STATE_WORDS[state], counts[state]) for state in State],
         "kept_sections": _kept(comparison, sections),
         "sections": [
@@ -111,9 +105,7 @@ def heads(comparison: Comparison) -> list[dict[str, Any]]:
         short(encoding.document.title, 160) or f"Document {side}"
         for side, encoding in zip("AB", encodings, strict=True)
     ]
-    files = [
-        short(name, 160) for name in wording.names_apart([encoding.document.path for encoding in encodings])
-    ]
+    files = [short(name, 160) for name in wording.names_apart([encoding.document.path for encoding in encodings])]
     labels = files if titles[0] == titles[1] and all(files) and files[0] != files[1] else titles
     return [
         {
@@ -132,9 +124,7 @@ def _warnings(report: ReadReport) -> list[str]:
     if report.chosen_pages:
         warnings.append(f"Left out on request: all pages but {wording.page_range(report.chosen_pages)}.")
     if report.skipped_sections:
-        warnings.append(
-            f"Left out on request: {', '.join(short(name, 60) for name in report.skipped_sections[:12])}."
-        )
+        warnings.append(f"Left out on request: {', '.join(short(name, 60) for name in report.skipped_sections[:12])}.")
     return warnings
 
 

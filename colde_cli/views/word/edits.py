@@ -134,14 +134,11 @@ class ParagraphEdits:
             run = run.getparent()
         return run
 
-    def _delete(
-        self, begin: int, end: int, stretch: Stretch, spans: Sequence[_RunSpan], *, whole: bool
-    ) -> None:
+    def _delete(self, begin: int, end: int, stretch: Stretch, spans: Sequence[_RunSpan], *, whole: bool) -> None:
         inside = [
             run
             for run, i, j in spans
-            if run.getparent().tag != qn("w:del")
-            and (begin <= i < j <= end or (i == j and (begin < i < end or whole)))
+            if run.getparent().tag != qn("w:del") and (begin <= i < j <= end or (i == j and (begin < i < end or whole)))
         ]
         whole_fields = _without_open_fields(inside)
         if any(run in self._in_fields for run in inside) and not _fields_of(whole_fields):

@@ -38,8 +38,7 @@ class WordFileStyles:
     def __init__(self, a: WordFile, b: WordFile) -> None:
         self._file = a
         self._styles = [
-            {style.get(qn("w:styleId")): style for style in file.styles.element.iter(qn("w:style"))}
-            for file in (a, b)
+            {style.get(qn("w:styleId")): style for style in file.styles.element.iter(qn("w:style"))} for file in (a, b)
         ]
 
     def heading(self, level: int) -> str:
@@ -180,9 +179,7 @@ class _Keeper:
         best = min(around, key=lambda index: abs(index - block + 0.5), default=None)
         return None if best is None else self._a[best].element
 
-    def _paragraph(
-        self, divided: Sequence[TrackedParagraph], own: TrackedParagraph, element: Element
-    ) -> list[Element]:
+    def _paragraph(self, divided: Sequence[TrackedParagraph], own: TrackedParagraph, element: Element) -> list[Element]:
         """Write the changes of a paragraph; return the new paragraphs that it was divided into, but the last."""
         block = own.a or 0
         if not divided and not _changed(own):

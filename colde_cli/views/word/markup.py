@@ -31,9 +31,7 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _PARTS = re.compile(r"[\t\n\r]|[^\t\n\r]+")
 _GONE = {True: ("w:del", "w:moveFrom"), False: ("w:ins", "w:moveTo")}
 _STAYS = {True: ("w:ins", "w:moveTo"), False: ("w:del", "w:moveFrom")}
-_RECORDS = tuple(
-    qn(f"w:{name}Change") for name in "pPr rPr tblPr trPr tcPr sectPr tblGrid tblPrEx numbering".split()
-)
+_RECORDS = tuple(qn(f"w:{name}Change") for name in "pPr rPr tblPr trPr tcPr sectPr tblGrid tblPrEx numbering".split())
 _BEFORE = (qn("w:pPrChange"), qn("w:rPrChange"))
 """Records of changed properties whose earlier values are restored."""
 _RANGES = tuple(qn(f"w:{name}Range{end}") for name in ("moveFrom", "moveTo") for end in ("Start", "End"))

@@ -110,9 +110,7 @@ def _not_kept(document: Document, reason: str) -> str:
     return f"The layout of {file_name(document.path)} was not kept: {reason}."
 
 
-def _with_layout(
-    a: Document, b: Document, alignment: Alignment, date: datetime, beside: Sequence[str]
-) -> WordRedline:
+def _with_layout(a: Document, b: Document, alignment: Alignment, date: datetime, beside: Sequence[str]) -> WordRedline:
     """Write the changes into the file of A, and read both versions of the result again.
 
     Raises:
@@ -132,9 +130,7 @@ def _with_layout(
     if not marker.in_fields:
         return WordRedline(content)
     count = plural(marker.in_fields, "change")
-    sentence = (
-        f"{count} in fields (page numbers, references): Word may replace the new text when it updates them."
-    )
+    sentence = f"{count} in fields (page numbers, references): Word may replace the new text when it updates them."
     return WordRedline(content, (sentence,))
 
 
@@ -172,9 +168,7 @@ def _packed(file: WordFile) -> bytes:
     return packed.getvalue()
 
 
-def new_file(
-    text: TrackedText, found: Sequence[TrackedParagraph], marker: Marker, titles: tuple[str, str]
-) -> WordFile:
+def new_file(text: TrackedText, found: Sequence[TrackedParagraph], marker: Marker, titles: tuple[str, str]) -> WordFile:
     """Make a Word file of merged text; a first paragraph with the words of a title looks like one."""
     document = docx.Document()
     _prepare_styles(document)
@@ -222,9 +216,7 @@ def _set_font(style: Element, name: str, size: float) -> None:
         fonts.set(qn(script), name)
 
 
-def _paragraph(
-    text: TrackedText, paragraph: TrackedParagraph, marker: Marker, titles: tuple[str, str]
-) -> Element:
+def _paragraph(text: TrackedText, paragraph: TrackedParagraph, marker: Marker, titles: tuple[str, str]) -> Element:
     made = OxmlElement("w:p")
     old, new = (
         None if index is None else _style(flow.blocks[index], title if index == 0 else "")
