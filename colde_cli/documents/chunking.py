@@ -60,7 +60,7 @@ def special_token(tokenizer: TextTokenizer, token: str) -> int:
     Raises:
         ModelError: the vocabulary has neither name.
     """
-    for name in (token, _OTHER_NAMES[token]):
+    for name in (token, _OTHER_NAMES.get(token, token)):
         number = tokenizer.token_to_id(name)
         if number is not None:
             return number
