@@ -179,6 +179,7 @@ def test_debug_shows_the_traceback_and_keeps_the_status(capsys: Capture, tmp_pat
     assert "MissingFileError" in result.err
 
 
+@pytest.mark.slow
 def test_a_cache_that_cannot_be_used_costs_a_warning_and_not_the_run(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
@@ -190,6 +191,7 @@ def test_a_cache_that_cannot_be_used_costs_a_warning_and_not_the_run(tmp_path: P
     assert run_process("diff", V1, V2, "-q", env=env).err == ""
 
 
+@pytest.mark.slow
 def test_errors_are_red_on_a_terminal_and_plain_elsewhere(tmp_path: Path) -> None:
     plain = run_process("diff", V1, tmp_path / "missing.pdf")
     assert "\x1b" not in plain.err

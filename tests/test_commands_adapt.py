@@ -60,6 +60,7 @@ def test_a_named_profile_gives_diff_a_percentile(capsys: Capture, corpus: Path, 
     assert "mean" in [part["name"] for part in alike["parts"]]
 
 
+@pytest.mark.slow
 def test_diff_with_a_field_is_as_the_schema_says_in_every_format(capsys: Capture, corpus: Path) -> None:
     run(capsys, "adapt", corpus, "-o", "crafts")
     value = run_json(capsys, "diff", V1, V2, "--field", "crafts")

@@ -135,6 +135,7 @@ def test_figures_after_come_from_pairs_that_took_no_part() -> None:
 # Field profiles
 
 
+@pytest.mark.slow
 def test_the_documents_of_the_pairs_make_a_calibrated_field(capsys: Capture, data: list[str], profiles: Path) -> None:
     result = run(capsys, "calibrate", "colde-minilm-l6", *data, "--field", "docs", "-o", "gardens")
     assert (result.status, result.err) == (0, "")

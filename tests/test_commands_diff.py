@@ -122,6 +122,7 @@ def test_fail_under_turns_the_score_into_the_status(capsys: Capture) -> None:
     assert run(capsys, "diff", V1, OTHER, "--fail-under", "0.9", "--exit-zero").status == 0
 
 
+@pytest.mark.slow
 def test_levels_go_as_deep_as_they_say(capsys: Capture) -> None:
     shown = {
         level: run(capsys, "diff", V1, V2, "--level", level).out
@@ -207,6 +208,7 @@ def test_verbose_says_what_runs_where_and_quiet_silences_warnings(capsys: Captur
     assert "on cpu" in run(capsys, "diff", V1, V2, "-v", "--device", "cpu").err
 
 
+@pytest.mark.slow
 def test_a_second_run_gives_the_same_and_so_does_one_without_cache(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,6 +306,7 @@ def test_a_narrow_encoding_escapes_what_it_cannot_express(tmp_path: Path) -> Non
     assert done.err == ""
 
 
+@pytest.mark.slow
 def test_the_output_is_that_of_the_documents_not_of_the_process(tmp_path: Path) -> None:
     """Kinds of flags that are equally frequent came in the order of a set, which each process chooses anew."""
     a, b = tmp_path / "a.md", tmp_path / "b.md"

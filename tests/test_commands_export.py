@@ -21,6 +21,7 @@ def copy(tmp_path: Path, model_folder: Path) -> Path:
     return shutil.copytree(model_folder, tmp_path / "copy\x1b[31m")
 
 
+@pytest.mark.slow
 def test_fp32_is_written_and_diff_runs_it(copy: Path, capsys: Capture) -> None:
     result = run(capsys, "export", copy, "--precision", "fp32")
     assert result.status == 0
@@ -42,6 +43,7 @@ def test_int8_without_text_is_refused_and_the_old_graph_stays(copy: Path, capsys
     assert graph.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_int8_with_text_of_documents_and_training_files(copy: Path, capsys: Capture, repository: Path) -> None:
     training = repository / "examples" / "training.jsonl"
     sources = ("--calibration", OTHER, "--calibration", training)

@@ -68,6 +68,7 @@ def test_other_formats_name_the_same_files(capsys: Capture, tmp_path: Path) -> N
     assert "a&#124;b.md" in page.read_text()
 
 
+@pytest.mark.slow
 def test_reports_are_linked_from_their_page_and_from_the_output(capsys: Capture, tmp_path: Path) -> None:
     reports = tmp_path / "reports"
     done = run(capsys, "dupes", V1, V2, OTHER, "--reports", reports, "-o", tmp_path / "found.html")
@@ -117,6 +118,7 @@ def test_subjects_are_told_apart_and_named(capsys: Capture, subjects: Path) -> N
     assert value["searched"] == 16
 
 
+@pytest.mark.slow
 def test_results_are_the_same_in_every_run(capsys: Capture, subjects: Path) -> None:
     """Whatever a cache knows, and however many threads there are; the documents are enough for a field of their own."""
     (subjects / "bad.pdf").write_bytes(b"%PDF-1.7 nothing")

@@ -315,6 +315,7 @@ def test_no_variable_weakens_it(repository: Repository, variable: dict[str, str]
     assert "Not verified" in verify_hook(repository, 1, COLDE_ALLOW="Ending", COLDE_EXIT_ZERO="1", COLDE_PAGES="1")
 
 
+@pytest.mark.slow
 def test_a_workflow_that_changes_with_the_documents_is_no_check(repository: Repository) -> None:
     (repository.folder / ".github" / "check.yml").write_text("allow: .*\n")
     edit(repository)
@@ -380,6 +381,7 @@ def test_without_anything_to_allow_the_action_tells_and_does_not_judge(repositor
     action(repository, 2, allow="", BASE="nowhere")
 
 
+@pytest.mark.slow
 def test_more_options_of_the_action(repository: Repository) -> None:
     edit(repository)
     (repository.folder / "notes.md").unlink()
@@ -392,6 +394,7 @@ def test_more_options_of_the_action(repository: Repository) -> None:
     action(repository, 0, allow="", FILES="", OPTIONS="--verify --allow Ending --allow Delivery")
 
 
+@pytest.mark.slow
 def test_documents_that_git_lfs_keeps(repository: Repository) -> None:
     """A program in place of Git LFS, with and without the documents; one that gives something else is not believed."""
     kept, pointers = repository.folder.parent / "kept", {}

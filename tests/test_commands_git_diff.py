@@ -75,6 +75,7 @@ def test_textconv_tells_of_files_that_cannot_be_read_and_goes_on(repository: Rep
     assert "+# Ending" in text
 
 
+@pytest.mark.slow
 def test_the_driver_shows_the_comparison(repository: Repository) -> None:
     set_up(repository, "driver")
     write_word(repository.folder / "letter.docx", NEW)
@@ -146,6 +147,7 @@ def test_the_driver_looks_at_pages_whose_text_is_the_same(repository: Repository
     assert re.search(r"sealed\.pdf @ [0-9a-f]{7} · 1 page", text)
 
 
+@pytest.mark.slow
 def test_names_that_look_like_options_or_words(repository: Repository) -> None:
     for name in ("textconv", "driver", "difftool"):
         set_up(repository, name)

@@ -37,6 +37,7 @@ def test_the_table_lists_the_sections_that_changed(capsys: Capture) -> None:
     assert said.endswith("8 sections did not change in any step.\n")
 
 
+@pytest.mark.slow
 def test_status_is_0_where_all_versions_are_the_same(capsys: Capture) -> None:
     same = run(capsys, "diff", V1, V1, V1)
     assert same.status == 0

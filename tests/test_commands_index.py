@@ -148,6 +148,7 @@ def test_the_status_shows_what_an_update_would_change(capsys: Capture, corpus: P
     assert "gone or out of reach" in run(capsys, "index", "papers.colde", "--status").out
 
 
+@pytest.mark.slow
 def test_compaction_drops_what_no_document_needs(capsys: Capture, corpus: Path, index: Path) -> None:
     (corpus / "long.txt").write_text(" ".join(f"word{number}" for number in range(20_000)))
     run(capsys, "index", "papers.colde")
@@ -324,6 +325,7 @@ def limited(*arguments: str, size: int) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_index_whole(capsys: Capture, corpus: Path, index: Path) -> None:
     before = (index / "index.sqlite").stat().st_size
     for number in range(5):
@@ -348,6 +350,7 @@ def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_do_no_harm(capsys: Capture, corpus: Path) -> None:
     for number in range(20):
         (corpus / f"{number}.txt").write_text(f"Document {number} tells of pump {number}. " * 50)
@@ -362,6 +365,7 @@ def test_two_processes_at_once_do_no_harm(capsys: Capture, corpus: Path) -> None
     assert as_json(capsys, "papers.colde", "--status")["status"]["documents"] == 23
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_gone_on_with(
     capsys: Capture, corpus: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -391,6 +395,7 @@ def test_the_name_of_a_file_need_not_be_utf_8(capsys: Capture, corpus: Path, ind
     assert "up to date" in run(capsys, "index", "papers.colde", "--status").out
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_repository(tmp_path: Path) -> None:
     done = run_process("index", EXAMPLES, "-o", tmp_path / "examples.colde")
     assert done.status == 0, done.err

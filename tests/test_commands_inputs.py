@@ -82,6 +82,7 @@ def test_a_pdf_beside_a_word_file(tmp_path: Path, capsys: Capture) -> None:
     assert found["b"]["sections"][0]["pages"] is None
 
 
+@pytest.mark.slow
 def test_standard_input_of_every_kind(tmp_path: Path) -> None:
     for make in (word, page, latex):
         path = make(tmp_path)

@@ -61,6 +61,7 @@ def ranked(capsys: Capture, *arguments: str | Path) -> dict[str, Any]:
     return run_json(capsys, "rank", *arguments)
 
 
+@pytest.mark.slow
 def test_versions_come_first_explained_and_as_the_schema_says(capsys: Capture) -> None:
     value = ranked(capsys, V1, EXAMPLES, "--glob", "*.pdf", "--explain")
     validate(value, "colde.rank.1")
@@ -85,6 +86,7 @@ def test_equal_sections_are_matched_in_one_order(encoder: Encoder) -> None:
         assert [match.query for match in matches(a, other, encoder.config)] == [match.query for match in found]
 
 
+@pytest.mark.slow
 def test_the_sections_that_match_are_those_that_a_comparison_finds(encoder: Encoder) -> None:
     for a, b in ((V1, V2), (V1, V1), (V2, OTHER)):
         one, two = encoder.encode_many([read(a), read(b)])
@@ -173,6 +175,7 @@ def test_bad_files_are_reported_and_the_rest_is_ranked(capsys: Capture, corpus: 
     assert "3 documents searched" in strict.out
 
 
+@pytest.mark.slow
 def test_documents_that_were_half_read_are_told_from_the_cache_too(capsys: Capture, corpus: Path, query: Path) -> None:
     Form(("Please wait ...",)).dynamic().write(corpus / "wait.pdf")
     for encoded in (4, 0):
@@ -289,6 +292,7 @@ def test_without_time_one_document_is_encoded_and_the_next_run_goes_on(
     assert "27 not encoded" in run(capsys, "rank", query, cold, "--budget", "0").out.splitlines()[1]
 
 
+@pytest.mark.slow
 def test_enough_time_gives_what_no_budget_gives(capsys: Capture, cold: Path, query: Path) -> None:
     (cold / "bad.pdf").write_bytes(b"%PDF-1.7\nnothing of the kind")
     (cold / "signs.txt").write_text("\u200b")

@@ -72,6 +72,7 @@ def journal(folder: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frozen", [True, False])
 def test_a_run_ends_with_a_model_that_opens(
     data: Path, backbone: Path, tmp_path: Path, frozen: bool, monkeypatch: pytest.MonkeyPatch

@@ -189,6 +189,7 @@ def test_a_file_cannot_make_a_check_pass(two: Path, weakening: str) -> None:
         assert "a check that came with the documents it checks would be none" in result.err
 
 
+@pytest.mark.slow
 def test_what_a_check_of_the_text_reads_comes_from_the_command_line(two: Path) -> None:
     lost = two / "scan.pdf"
     lost.write_bytes((Path(__file__).parent / "data" / "outline.pdf").read_bytes())

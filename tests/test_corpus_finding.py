@@ -93,6 +93,7 @@ def test_a_place_that_is_not_there_is_an_error(corpus: Path) -> None:
         walk([corpus, corpus / "missing"])
 
 
+@pytest.mark.slow
 def test_files_are_encoded_as_if_each_were_alone_and_bad_ones_say_why(tmp_path: Path, encoder: Encoder) -> None:
     plain, blank, damaged, silent = (tmp_path / name for name in ("a.txt", "b.txt", "c.pdf", "d.md"))
     plain.write_text("The lease of the harbour ends in May.")

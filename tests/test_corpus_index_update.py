@@ -217,6 +217,7 @@ def test_an_index_of_another_version_is_closed_again(index: Path) -> None:
     assert len(list(OPEN_FILES.iterdir())) == before
 
 
+@pytest.mark.slow
 def test_there_is_one_writer(index: Path, update: Update) -> None:
     with writing(index), pytest.raises(BadIndexError, match="being written by another process"):
         update()
@@ -392,6 +393,7 @@ def test_an_index_made_by_hand_is_damaged_and_no_more(index: Path, change: tuple
     assert refused or verify_index(index).problems
 
 
+@pytest.mark.slow
 def test_an_index_that_another_process_writes_is_not_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who makes the folder may be overtaken before it holds the lock: the other's index holds nothing yet."""
     folder, make = tmp_path / "papers.colde", writing_module._make_folder

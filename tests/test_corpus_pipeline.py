@@ -110,6 +110,7 @@ def test_an_error_of_the_model_ends_the_run(tmp_path: Path, encoder: Watched) ->
         list(encode_files(texts(tmp_path, *[60] * 8), encoder, READER))
 
 
+@pytest.mark.slow
 def test_closing_ends_the_encoder_in_the_middle_of_a_window(tmp_path: Path, encoder: Watched) -> None:
     """The second document has 600 chunks, of which few are encoded when it ends. It is read when the first is done."""
     done: list[int] = []

@@ -310,6 +310,7 @@ def fetched_or_refused(url: str) -> Path | str:
         return str(error)
 
 
+@pytest.mark.slow
 def test_a_description_of_a_stranger_is_refused_or_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it says: one sentence that names the place, no memory for what it claims, no file elsewhere."""
     (tmp_path / "share").mkdir()
@@ -472,6 +473,7 @@ def test_a_folder_creates_a_name_once(tmp_path: Path) -> None:
     assert [item.name for item in remote.list("versions")] == ["versions/1"]
 
 
+@pytest.mark.slow
 def test_an_index_is_pushed_and_searched_by_its_url(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     index, url = tmp_path / "a.colde", f"file://{tmp_path}/share.colde"
     made_and_pushed = run(capsys, "index", V1, OTHER, "-o", index, "--push", url)

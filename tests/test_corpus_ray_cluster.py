@@ -46,6 +46,7 @@ def same(a: Encoding, b: Encoding) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_batches_are_mapped_without_ray(encoder: Encoder, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("")
     (tmp_path / "signs.txt").write_text("\u200b")
@@ -64,6 +65,7 @@ def test_batches_are_mapped_without_ray(encoder: Encoder, tmp_path: Path) -> Non
         assert np.array_equal(vector, item.document_vector)
 
 
+@pytest.mark.slow
 def test_record_batches_of_spark_are_mapped(encoder: Encoder) -> None:
     """What Spark's mapInArrow and mapInPandas give, and take."""
     pytest.importorskip("pandas")
@@ -94,6 +96,7 @@ def test_a_node_with_another_model_is_told(model_folder: Path) -> None:
         BatchEncoder(str(model_folder), identity=b"another")(read_batch(pa.table({"path": [V1]})))
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_not_there_is_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("ray")
     index = tmp_path / "a.colde"
@@ -121,6 +124,7 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 # Ray leaves files and processes to the end of the interpreter.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_nothing_is_lost_or_twice_when_a_node_is_killed(nodes: Any, encoder: Encoder, tmp_path: Path) -> None:
@@ -142,6 +146,7 @@ def test_nothing_is_lost_or_twice_when_a_node_is_killed(nodes: Any, encoder: Enc
         assert same(item, encoder.encode(item.document))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_index_from_a_cluster_equals_one_from_here(

@@ -91,6 +91,7 @@ def test_an_encoding_comes_back_as_it_was(encoder: Encoder, cache: Cache) -> Non
     assert same_terms(card, encoding)
 
 
+@pytest.mark.slow
 def test_a_card_scores_as_the_encoding_does(encoder: Encoder, cache: Cache, tmp_path: Path) -> None:
     """To the last bit, fresh or from the cache: the score of `colde rank` is that of `colde diff`."""
     query = encoder.encode(read(EXAMPLES / "field-study-v1.pdf"))

@@ -57,6 +57,7 @@ def test_every_package_is_listed_with_its_licence() -> None:
         assert short & set(re.split(r" or | and |, ", LISTED[name])), f"{name} states {stated!r}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -35,6 +35,7 @@ def test_every_example_is_run() -> None:
     assert len(BLOCKS) == PAGE.count("```python") >= 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("code", "output"), BLOCKS)
 def test_an_example_prints_what_the_page_shows(
     code: str, output: str, folder: Path, capsys: pytest.CaptureFixture[str]

@@ -215,6 +215,7 @@ def test_depth_beyond_eight_bits_counts(tmp_path: Path) -> None:
     assert looks(a, b) == [("pictures", None)]
 
 
+@pytest.mark.slow
 def test_a_bomb_is_not_decoded(tmp_path: Path) -> None:
     bomb = stored(Image.new("1", (40_000, 40_000)))
     a = office(tmp_path / "a.docx", {"1.png": bomb, "2.png": stored(SEAL)})

@@ -42,6 +42,7 @@ for path in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits are those of POSIX")
 @pytest.mark.parametrize("suffix", list(_WORST))
 def test_a_million_of_the_worst_characters(tmp_path: Path, suffix: str) -> None:

@@ -32,6 +32,7 @@ def _processor_seconds() -> float:
     return sum(os.times()[:4])
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_every_hostile_file_ends_well(shared: Path) -> None:
     paths = sorted((shared / "pdfs" / "hostile").glob("*.pdf"))
@@ -75,6 +76,7 @@ def test_fonts_without_a_character_map_are_counted(shared: Path) -> None:
     assert not any("no meaning in Unicode" in warning for warning in guessed_right.warnings)
 
 
+@pytest.mark.slow
 def test_every_hostile_file_of_another_format_ends_well(tmp_path: Path) -> None:
     """Those with hundreds of thousands of repetitions are left out: `python tests/hostile_files.py` writes them too."""
     paths = write_hostile_files(tmp_path, largest=10_000)

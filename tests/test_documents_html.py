@@ -193,6 +193,7 @@ WORDS = st.text("abcdefgäß<&>'\" ", min_size=1, max_size=30).filter(str.strip)
 TAGS = st.sampled_from(("p", "div", "h1", "h2", "h3", "blockquote", "section", "td", "pre", "b", "dd"))
 
 
+@pytest.mark.slow
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(blocks=st.lists(st.tuples(TAGS, WORDS), min_size=1, max_size=12))
 def test_no_word_is_lost_or_doubled_and_spans_fit(blocks: list[tuple[str, str]]) -> None:
@@ -211,6 +212,7 @@ MARKS = (
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(data=st.lists(st.sampled_from(MARKS), max_size=30))
 def test_any_order_of_tags_gives_a_document_or_a_sentence(data: list[str]) -> None:
@@ -415,6 +417,7 @@ def test_a_drawing_is_the_same_whatever_its_parts_are_called() -> None:
     assert one.parts != third.parts
 
 
+@pytest.mark.slow
 def test_more_than_a_document_holds_is_one_part() -> None:
     documents = [parse("x" + "<a href=a>b</a>" * (MOST_KEPT + 1) + f"<a href={last}>b</a>") for last in ("c", "d")]
     assert all(len(document.outside) == MOST_KEPT for document in documents)
@@ -460,6 +463,7 @@ OUTER = "p div ul li ol table tr td nav header footer main h1 h2 blockquote pre 
 ATTRIBUTES = st.sampled_from(("", " hidden", " aria-hidden=true", " role=navigation", " style='display:none'"))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(tags=st.lists(st.tuples(st.sampled_from((*INLINE, *OUTER)), ATTRIBUTES, st.booleans()), max_size=14))
 def test_every_word_stands_in_the_body_or_outside_it(tags: list[tuple[str, str, bool]]) -> None:

@@ -289,6 +289,7 @@ def test_both_readers_find_comments_and_links(path: Path, engine: str) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_attachment_of_any_size_costs_no_page(path: Path) -> None:
     # Two gigabytes, once unpacked: more than a reader process may take.
     packer = zlib.compressobj(9)

@@ -209,6 +209,7 @@ STRINGS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(STRINGS, min_size=1, max_size=4), st.booleans())
 def test_every_word_is_accounted_for(pages: list[list[tuple[int, float, float, int, int]]], numbered: bool) -> None:

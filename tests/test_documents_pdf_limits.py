@@ -20,6 +20,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "STEP_SECONDS", 1.5)
 
 
+@pytest.mark.slow
 def test_a_page_that_never_ends_is_given_up(tmp_path: Path) -> None:
     # It would draw two words 2^28 times; the other page has plain words.
     endless = Form(("",)).laugh(28).write(tmp_path / "laughs.pdf")

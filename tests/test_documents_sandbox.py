@@ -101,6 +101,7 @@ def test_nothing_of_one_file_reaches_the_next(program: str) -> None:
     assert len({answer["process"] for answer in answers}) == (3 if sandbox.CHILDREN else 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "limits"),
     [

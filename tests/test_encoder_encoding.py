@@ -39,6 +39,7 @@ def encoder(model_folder: Path) -> Counting:
     return opened
 
 
+@pytest.mark.slow
 def test_chunks_are_encoded_when_asked_for_and_once(encoder: Counting) -> None:
     documents = [read(V1), read(V2)]
     now = encoder.encode_many(documents)
@@ -96,6 +97,7 @@ def test_chunks_of_both_documents_are_encoded_together(encoder: Counting, monkey
     assert calls == [1, 1, 2]
 
 
+@pytest.mark.slow
 def test_two_different_texts_are_scored_in_any_case(encoder: Counting) -> None:
     model = Model(encoder)
     part, whole = model.compare(V1, OTHER, scores=False), model.compare(V1, OTHER)
@@ -111,6 +113,7 @@ def test_a_document_without_text_is_refused_at_once(encoder: Counting) -> None:
         encoder.encode_later([document([("", " ")])])
 
 
+@pytest.mark.slow
 def test_of_versions_only_what_words_do_not_settle_is_encoded(encoder: Counting) -> None:
     model = Model(encoder)
     whole = model.compare(V1, V2)
@@ -126,6 +129,7 @@ def test_of_versions_only_what_words_do_not_settle_is_encoded(encoder: Counting)
     assert comparison_json(part) == comparison_json(whole) == comparison_json(copy)
 
 
+@pytest.mark.slow
 def test_the_scores_of_other_documents_are_computed_at_once(encoder: Counting) -> None:
     model = Model(encoder)
     comparison = model.compare(V1, OTHER, scores=False)

@@ -39,6 +39,7 @@ def documents(tmp_path: Path) -> tuple[Path, Path]:
     return a, b
 
 
+@pytest.mark.slow
 def test_hostile_models_are_refused_and_named(
     tmp_path: Path, model_folder: Path, documents: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -53,6 +54,7 @@ def test_hostile_models_are_refused_and_named(
         assert not STEERING.search(result.err)
 
 
+@pytest.mark.slow
 def test_a_graph_that_fills_the_memory_is_stopped(
     tmp_path: Path, model_folder: Path, documents: tuple[Path, Path]
 ) -> None:
@@ -62,6 +64,7 @@ def test_a_graph_that_fills_the_memory_is_stopped(
     assert re.search(r"chunk_encoder_quantized\.onnx takes (more than \d{3} MB|too)", result.err)
 
 
+@pytest.mark.slow
 def test_odd_models_that_fit_are_used(
     tmp_path: Path, model_folder: Path, documents: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,6 +72,7 @@ def test_odd_models_that_fit_are_used(
         assert run(capsys, "diff", *documents, "--model", folder, "--no-cache", "--format", "json").status == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["card_steering", "card_large", "outside_README", "device_README"])
 def test_hostile_cards_are_shown_or_left_out(
     tmp_path: Path, model_folder: Path, name: str, capsys: pytest.CaptureFixture[str]

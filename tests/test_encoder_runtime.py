@@ -59,6 +59,7 @@ def test_one_encoder_serves_many_threads(model_folder: Path, alone: list[bytes],
         assert cache.count() == len(CHUNKS)
 
 
+@pytest.mark.slow
 def test_padding_a_masked_graph_changes_little(model_folder: Path) -> None:
     """How a graphics card is fed, run on the CPU: fp16 weights, padded batches, the same vectors to rounding."""
     graph = model_folder / ENCODER_GRAPHS["fp16"]

@@ -164,6 +164,7 @@ def test_altered_arrays_are_refused(
     assert refused(altered(name, (tmp_path / name).read_bytes()), name)
 
 
+@pytest.mark.slow
 def test_an_archive_that_inflates_is_refused_before_it_does(
     altered: Callable[[str, bytes], Path], tmp_path: Path
 ) -> None:

@@ -193,6 +193,7 @@ def names_in(path: Path) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_scripts_and_tests_import_what_there_is() -> None:
     # Benchmarks are not type-checked and take too long to run: a name that is gone would be found by nobody.
     missing = []

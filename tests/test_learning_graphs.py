@@ -302,6 +302,7 @@ def chunks_of_licence(model_folder: Path) -> list[np.ndarray]:
     return [np.asarray([[101, *ids[start : start + 510], 102]], np.int64) for start in starts]
 
 
+@pytest.mark.slow
 def test_shipped_int8_vectors_stay_with_the_trained_ones(tmp_path: Path, model_folder: Path) -> None:
     """Mean cosine to fp32 at least .999; plain dynamic int8 of the same weights loses ten times as much."""
     from onnxruntime.quantization import QuantType, quantize_dynamic

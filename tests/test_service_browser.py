@@ -158,6 +158,7 @@ def test_everything_can_be_read_and_is_named(browser: Any, address: str, scheme:
     visitor.context.close()
 
 
+@pytest.mark.slow
 def test_a_visitor_signs_in_once(browser: Any, tmp_path: Path) -> None:
     with running(small_corpus(tmp_path / "papers"), *PATIENT, COLDE_TOKEN=TOKEN) as (address, _):
         visitor = Visitor(browser)

@@ -86,6 +86,7 @@ def test_documents_are_listed_by_their_path_in_the_corpus(service: Any) -> None:
     assert [item["path"] for item in page["documents"]] == ["field-study-v1.pdf"]
 
 
+@pytest.mark.slow
 def test_a_document_that_is_sent_is_ranked_as_the_command_ranks_it(
     service: Any, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -485,6 +486,7 @@ LONG = " ".join(f"The pump of well {number} lifts water into tower {number % 97}
 """Half a minute's work of one core."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "fields", "sent"),
     [

@@ -84,6 +84,7 @@ def test_tools_describe_themselves_as_reading_only() -> None:
     with_client(talk, EXAMPLES)
 
 
+@pytest.mark.slow
 def test_an_agent_compares_and_reads_on() -> None:
     async def talk(client: Any) -> None:
         text, data = await call(client, "compare", a=V1, b=V2)
@@ -106,6 +107,7 @@ def test_an_agent_compares_and_reads_on() -> None:
     with_client(talk, EXAMPLES)
 
 
+@pytest.mark.slow
 def test_an_agent_ranks_a_folder_and_an_index(tmp_path: Path, encoder: Encoder) -> None:
     folder = small_corpus(tmp_path / "papers")
     Model(encoder).index(tmp_path / "papers.colde", folder)

@@ -68,6 +68,7 @@ def healthy(address: str) -> bool:
         return bool(json.load(found)["status"] == "ok")
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_is_not_counted_as_served(folder: Path, cache: str) -> None:
     command = [sys.executable, "-m", "colde_cli", "serve", str(folder), "--port", "0", "--device", "cpu"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "COLDE_CACHE_DIR": cache}
@@ -90,6 +91,7 @@ def test_an_upload_is_ranked(address: str) -> None:
     assert json.loads(sent)["schema"] == "colde.rank/1"
 
 
+@pytest.mark.slow
 def test_a_slow_client_is_told_so_and_holds_nobody_up(folder: Path, cache: str) -> None:
     body = body_of("q.md", QUERY)
     with running(folder, "--timeout", "3s", COLDE_CACHE_DIR=cache) as (address, _), connect(address) as slow:
@@ -134,6 +136,7 @@ def test_what_cannot_be_served_is_said_in_a_sentence(folder: Path, arguments: li
     check_trouble(run_process("serve", folder / "nowhere", *arguments))
 
 
+@pytest.mark.slow
 def test_a_published_index_is_served(tmp_path: Path) -> None:
     url = f"file://{tmp_path}/share.colde"
     pushed = run_process("index", EXAMPLES / "field-study-v1.pdf", "-o", tmp_path / "a.colde", "--push", url)

@@ -52,6 +52,7 @@ def test_an_error_ends_a_stage_and_other_threads_do_not_count() -> None:
     assert "beside" not in stages.summary()
 
 
+@pytest.mark.slow
 def test_verbose_says_where_the_time_went(capsys: pytest.CaptureFixture[str]) -> None:
     told = " ".join(run(capsys, "diff", V1, V2, "-v").err.split()).rpartition("Took ")[2]
     assert {"encoding", "aligning", "start and rest"} < set(seconds(told))

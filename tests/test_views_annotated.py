@@ -153,6 +153,7 @@ def test_marks_fit_turned_and_cropped_pages(tmp_path: Path, turn: int) -> None:
     assert "may" in words_under(path, "B: may")
 
 
+@pytest.mark.slow
 def test_a_password_is_kept(tmp_path: Path) -> None:
     a, b = (read(str(turned(name, tmp_path, 0, "secret")), password="secret") for name in (V1, V2))
     write_annotated(compared(a, b), tmp_path, "secret", None)

@@ -95,6 +95,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), values))
 def test_text_is_json_with_two_blanks_and_every_list_of_numbers_on_one_line(value: Value) -> None:
     unsafe = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -96,6 +96,7 @@ def on_a_terminal(tmp_path: Path, *arguments: str) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.decode())
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_how_far_a_corpus_is_and_the_time_left(tmp_path: Path) -> None:
     (tmp_path / "corpus").mkdir()
     for number in range(16):

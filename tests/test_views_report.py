@@ -248,6 +248,7 @@ text = st.text(st.characters(codec=None), max_size=60)
 parts = st.lists(st.tuples(text, st.lists(text, max_size=4).map("\n\n".join)), max_size=4)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(parts, parts, text)
 def test_any_text_makes_a_valid_page(a: list[tuple[str, str]], b: list[tuple[str, str]], title: str) -> None:
@@ -257,6 +258,7 @@ def test_any_text_makes_a_valid_page(a: list[tuple[str, str]], b: list[tuple[str
     assert len(page.xpath("//article")) == 2
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(hostile())
 def test_hostile_words_in_documents_with_chunks_make_a_valid_page(comparison: Comparison) -> None:

@@ -86,6 +86,7 @@ def test_pages_of_both_texts_stand_in_the_margin(wide: Visit, address: str) -> N
         assert (last[0], last[-1]) == (1, 9)
 
 
+@pytest.mark.slow
 def test_the_address_keeps_the_view(wide: Visit, address: str, versions: Comparison) -> None:
     page = wide.open(f"{address}#redline")
     first, second = changed(versions)[:2]

@@ -45,6 +45,7 @@ def comments(file: bytes) -> list[str]:
     return [comment.text for comment in docx.Document(io.BytesIO(file)).comments]
 
 
+@pytest.mark.slow
 @given(PARTS, PARTS)
 def test_accepting_gives_b_and_rejecting_gives_a(
     of_a: list[tuple[str, list[str]]], of_b: list[tuple[str, list[str]]]
@@ -97,6 +98,7 @@ def test_a_word_file_goes_to_a_file(tmp_path: Path) -> None:
         choose_format(Format.DOCX, None, (), tuple(Format))
 
 
+@pytest.mark.slow
 def test_the_markup_follows_the_schema(tmp_path: Path, field_study: Comparison) -> None:
     audit = pytest.importorskip("openxml_audit")
     a = layout(tmp_path / "a.docx", SHORE, "Town | Bells\nAyr | 12\nOban | 7", PIER, styles=("Heading 1",))
@@ -165,6 +167,7 @@ LINES = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(LINES, LINES)
 def test_any_two_word_files(of_a: list[str], of_b: list[str]) -> None:
