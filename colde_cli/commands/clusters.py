@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -23,9 +23,6 @@ from colde_cli.commands.options import (
 )
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format
-
-if TYPE_CHECKING:
-    pass
 
 FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
 
