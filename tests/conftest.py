@@ -38,6 +38,12 @@ if _PROFILE == "colde":
 
         vars(providers)["is_local_module_file"] = lambda path: False
 
+# pytest parses the modules of its plugins again when they are imported, and Python 3.11 cannot parse in two threads at
+# once (gh-106905): those that a service's threads need are imported here, before there are any.
+with contextlib.suppress(ImportError):
+    import anyio._backends._asyncio
+    import anyio.from_thread  # noqa: F401
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
