@@ -150,10 +150,14 @@ def merge(
     b: Flow,
     anchors: Iterable[Anchor],
     ignore: IgnoreOptions = NOTHING_IGNORED,
+    whole: tuple[Sequence[Span], Sequence[Span]] = ((), ()),
 ) -> TrackedText:
     """Merge two flows.
 
     The end of the last paragraph is always kept, because no file can do without it.
+
+    Args:
+        whole: stretches of `a` and of `b`, in order and apart, that stay, come or go as a whole, such as fields.
     """
     last = (Span(len(a.text) - 1, len(a.text)), Span(len(b.text) - 1, len(b.text)))
     kept = _Kept(a.text, b.text)
@@ -165,7 +169,36 @@ def merge(
         kept.between(Span(done_a, anchor.a.end), Span(done_b, anchor.b.end), ignore)
     if a.text[-1] == b.text[-1]:
         kept.add(*last)
-    return TrackedText(a, b, tuple(_joined(_steps(a.text, b.text, kept.pairs))))
+    pairs = list(_undivided(kept.pairs, *whole)) if any(whole) else kept.pairs
+    return TrackedText(a, b, tuple(_joined(_steps(a.text, b.text, pairs))))
+
+
+def _undivided(
+    pairs: Iterable[tuple[Span, Span]], whole_a: Sequence[Span], whole_b: Sequence[Span]
+) -> Iterator[tuple[Span, Span]]:
+    """Leave out of the pairs what is part of a whole that does not stay, or not as one."""
+    sides = (sorted(whole_a, key=lambda span: span.start), sorted(whole_b, key=lambda span: span.start))
+    for a, b in pairs:
+        inside = [
+            {(max(0, one.start - span.start), min(len(span), one.end - span.start)): span.start <= one.start
+             and one.end <= span.end for one in _overlapping(whole, span)}
+            for whole, span in zip(sides, (a, b), strict=True)
+        ]
+        # A text can become a field in a comparison with a file that has none.
+        lone = (inside[0].keys() ^ inside[1].keys()) if whole_a and whole_b else frozenset()
+        out = sorted({part for own in inside for part, complete in own.items() if not complete or part in lone})
+        done = 0
+        for start, end in [*out, (len(a), len(a))]:
+            if start > done:
+                yield Span(a.start + done, a.start + start), Span(b.start + done, b.start + start)
+            done = max(done, end)
+
+
+def _overlapping(whole: Sequence[Span], span: Span) -> Iterator[Span]:
+    place = bisect_right(whole, span.start, key=lambda one: one.end)
+    while place < len(whole) and whole[place].start < span.end:
+        yield whole[place]
+        place += 1
 
 
 @dataclass(slots=True)

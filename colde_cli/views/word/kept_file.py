@@ -1,278 +1,557 @@
-"""Write merged text into the Word file of A: its styles, numbering, tables, headers and pictures stay."""
+"""Write the changes of stories into the Word file of A: its styles, numbering, tables, headers and pictures stay."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 
 from colde_cli.similarity.redline import Operation
-from colde_cli.views.word.edits import (
-    ParagraphEdits,
+from colde_cli.views.word.markup import DELETED_NAMES, Element, Marker, build, child, drop_changes
+from colde_cli.views.word.paragraphs import Remark, Stretch, TrackedParagraph, paragraphs
+from colde_cli.views.word.stories import (
+    BOX,
+    NOTES,
+    PARAGRAPH,
+    PROPERTIES,
+    Reader,
+    Story,
+    WordParagraph,
+    WordPart,
+    WordTable,
     copied_properties,
-    delete_table,
-    edit_table,
-    new_table,
+    inner_elements,
+    runs_of,
 )
-from colde_cli.views.word.markup import Element, Marker, build, child, set_style
-from colde_cli.views.word.word_source import BlockSource, NotKept, WordSource, is_empty, runs_of
+from colde_cli.views.word.story_changes import Notes, RowChanges, StoryChanges
 
 if TYPE_CHECKING:
-    from docx.document import Document as WordFile
+    from colde_cli.views.word.carried import Carrier
 
-    from colde_cli.similarity.tracked_changes import TrackedText
-    from colde_cli.views.word.paragraphs import TrackedParagraph
-
-
-_MAX_LINEAGE = 12
-_BETWEEN = (qn("w:bookmarkStart"), qn("w:bookmarkEnd"), qn("w:proofErr"), qn("w:permStart"), qn("w:permEnd"))
+_END = "end"
+"""The name of an element that marks the end of a new paragraph, until the content before it is moved there."""
+_FIELD = (qn("w:fldChar"), qn("w:instrText"))
+_COMPARED = ("w:pStyle", "w:numPr")
+"""The properties of a paragraph whose changes are recorded."""
 _NOT_RECORDED = (qn("w:rPr"), qn("w:sectPr"), qn("w:pPrChange"))
 
 
-class WordFileStyles:
-    """Looks up styles of A, and whether a paragraph of either file is in a numbered list."""
+@dataclass(frozen=True, slots=True)
+class RunSpan:
+    """A run or a formula and its characters; `whole`: those of the field that it belongs to."""
 
-    def __init__(self, a: WordFile, b: WordFile) -> None:
-        self._file = a
-        self._styles = [
-            {style.get(qn("w:styleId")): style for style in file.styles.element.iter(qn("w:style"))} for file in (a, b)
-        ]
+    run: Element
+    start: int
+    end: int
+    whole: tuple[int, int] | None
 
-    def heading(self, level: int) -> str:
-        """Return the identifier of the heading style of a level; it is added if the file lacks it."""
-        name = f"heading {min(9, level)}"
-        for identifier, style in self._styles[0].items():
-            found = style.find(qn("w:name"))
-            if found is not None and found.get(qn("w:val"), "").lower() == name:
-                return str(identifier)
-        identifier = name.title().replace(" ", "")
-        properties = build("w:pPr", build("w:outlineLvl", val=min(9, level) - 1))
-        content = (build("w:name", val=name), properties, build("w:rPr", build("w:b")))
-        made = build("w:style", *content, type="paragraph", styleId=identifier)
-        self._file.styles.element.append(made)
-        self._styles[0][identifier] = made
-        return identifier
-
-    def is_numbered(self, paragraph: Element | None, *, other: bool = False) -> bool:
-        """Whether Word numbers a paragraph, or gives it a bullet."""
-        if paragraph is None:
-            return False
-        properties = paragraph.find(qn("w:pPr"))
-        styles, identifier = self._styles[other], _style_of(paragraph)
-        for _ in range(_MAX_LINEAGE):
-            numbering = None if properties is None else properties.find(qn("w:numPr"))
-            if numbering is not None:
-                number = numbering.find(qn("w:numId"))
-                return number is None or number.get(qn("w:val")) != "0"
-            style = styles.get(identifier)
-            if style is None:
-                return False
-            properties, based = style.find(qn("w:pPr")), style.find(qn("w:basedOn"))
-            identifier = "" if based is None else based.get(qn("w:val"), "")
-        return False
+    def inside(self, start: int, end: int) -> bool:
+        """Whether it comes or goes with characters [start, end)."""
+        if self.start < self.end:
+            return start <= self.start and self.end <= end
+        if self.whole is not None and self.whole[0] < self.whole[1]:
+            return start <= self.whole[0] and self.whole[1] <= end
+        return start < self.start < end
 
 
-def write_changes(
-    text: TrackedText,
-    found: Sequence[TrackedParagraph],
-    sources: tuple[WordSource, WordSource],
-    marker: Marker,
-) -> None:
-    """Write the changes of merged text into the file of A.
+def run_spans(paragraph: WordParagraph) -> list[RunSpan]:
+    """List the runs of a paragraph in order."""
+    counts: Counter[Element] = Counter()
+    for one in paragraph.segments:
+        counts[one.run] += one.end - one.start
+    found: list[RunSpan] = []
+    begun: list[int] = []
+    place = 0
+    for run in runs_of(paragraph.element):
+        found.append(RunSpan(run, place, place + counts[run], None))
+        place += counts[run]
+        for mark in run.iterchildren(qn("w:fldChar")):
+            if mark.get(qn("w:fldCharType")) == "begin":
+                begun.append(len(found) - 1)
+            elif mark.get(qn("w:fldCharType")) == "end" and begun:
+                first = begun.pop()
+                if not begun:
+                    whole = (found[first].start, place)
+                    found[first:] = [RunSpan(one.run, one.start, one.end, whole) for one in found[first:]]
+    return found
 
-    Raises:
-        NotKept: a change is at a place where it cannot be written.
+
+@dataclass(slots=True)
+class StoryWriter:
+    """Writes the changes of stories into A.
+
+    Attributes:
+        marker: makes the marks of changes.
+        reader: of the stories.
+        carrier: brings the content of B; None if B is no Word file.
+        notes: of A.
+        partners: paragraphs of A by the `id` of the paragraph of B that they became.
     """
-    keeper = _Keeper(text, sources, marker)
-    waiting: list[TrackedParagraph] = []
-    for paragraph in found:
-        waiting.append(paragraph)
-        if paragraph.a is not None:
-            keeper.write(waiting)
-            waiting = []
-    keeper.append(waiting)
 
+    marker: Marker
+    reader: Reader
+    carrier: Carrier | None
+    notes: Notes
+    partners: dict[int, Element] = field(default_factory=dict)
 
-class _Keeper:
-    def __init__(self, text: TrackedText, sources: tuple[WordSource, WordSource], marker: Marker) -> None:
-        self._text, self._marker = text, marker
-        self._a, self._b = sources[0].sources, sources[1].sources
-        self._in_word = sources[1].in_word
-        self._styles = WordFileStyles(sources[0].file, sources[1].file)
-        self._last: Element | None = None  # the last element that was passed
-        # By level, and whether they are in a list: the paragraphs whose style a new one can take.
-        self._usable: dict[tuple[int, bool], list[int]] = {}
-        for index, (one, of) in enumerate(zip(text.a.blocks, self._a, strict=True)):
-            if of.is_paragraph:
-                key = (one.level, self._styles.is_numbered(of.element))
-                self._usable.setdefault(key, []).append(index)
+    def write(self, changes: StoryChanges, remarks: Sequence[Remark] = (), about: tuple[int, ...] = ()) -> None:
+        """Write the changes of a story and of all in it.
 
-    def write(self, group: Sequence[TrackedParagraph]) -> None:
+        Args:
+            changes: of the story.
+            remarks: about characters of its flows.
+            about: remarks about it as a whole, which go to its first change.
+        """
+        found = paragraphs(changes.text, remarks)
+        inner: dict[int, list[StoryChanges]] = {}
+        for index, story in changes.inner:
+            inner.setdefault(index, []).append(story)
+        if self.carrier is not None:
+            for one in found:
+                if one.a is not None and one.b is not None:
+                    self._learn(changes.a.blocks[one.a], changes.b.blocks[one.b])
+        waiting: list[TrackedParagraph] = []
+        for one in found:
+            waiting.append(one)
+            if one.a is not None:
+                self._block(changes, waiting, about)
+                waiting = []
+        assert not waiting  # the last end is always kept
+        for stories in inner.values():
+            for story in stories:
+                self.write(story)
+
+    def _learn(self, a: WordParagraph | WordTable, b: WordParagraph | WordTable) -> None:
+        self.partners[id(b.element)] = a.element
+        properties = [block.element.find(PROPERTIES) for block in (a, b)]
+        if self.carrier is not None and properties[0] is not None and properties[1] is not None:
+            self.carrier.learn_list(properties[0], properties[1])
+
+    def _block(self, changes: StoryChanges, group: Sequence[TrackedParagraph], about: tuple[int, ...]) -> None:
         """Write the paragraphs up to the end of one block of A."""
         *before, own = group
-        block = own.a or 0
-        source = self._a[block]
-        divided = [paragraph for paragraph in before if _has_text_of_a(paragraph)]
-        if source.is_paragraph:
-            made = self._paragraph(divided, own, source.element)
-        elif divided:
-            raise NotKept("a table, a note, a text box or a formula was divided")
+        index = own.a or 0
+        block = changes.a.blocks[index]
+        divided = [one for one in before if any(part.operation is not Operation.INSERTED for part in one.stretches)]
+        made: Iterator[Element] = iter(())
+        if isinstance(block, WordTable):
+            assert not divided  # a table is one sign
+            self._table(changes, own, block, index, about)
         else:
-            made = []
-            if source.is_table:
-                self._table(own, source)
-            elif _changed(own):
-                raise NotKept("a note, a text box or a formula changed")
-        parts = iter(made)
-        for paragraph in before:
-            new = next(parts) if _has_text_of_a(paragraph) else self._new(paragraph, block)
-            self._place(new, source)
-        self._last = source.element if source.element is not None else self._last
+            made = iter(self._paragraph(changes, divided, own, block))
+        for one in before:
+            new = next(made) if one in divided else self._new_block(changes, one, index)
+            block.element.addprevious(new)
 
-    def append(self, group: Sequence[TrackedParagraph]) -> None:
-        """Write the paragraphs and tables that B has after the last block of A."""
-        for paragraph in group:
-            if _has_text_of_a(paragraph):
-                raise NotKept("text of a table, a note, a text box or a formula was divided")
-            self._place(self._new(paragraph, len(self._a) - 1), BlockSource(None))
+    # Paragraphs.
 
-    def _place(self, made: Element, source: BlockSource) -> None:
-        if source.element is not None:
-            source.element.addprevious(made)
-        elif self._last is not None:
-            self._last.addnext(made)
-            self._last = made
-        else:
-            raise NotKept("text was inserted before a note, a text box or a formula")
-
-    def _new(self, paragraph: TrackedParagraph, block: int) -> Element:
-        """Make a paragraph or a table that only B has, in the style of a neighbour."""
-        source = self._b[paragraph.b or 0]
-        if source.is_table:
-            return new_table(source.rows, self._marker, paragraph.stretches[0])
-        like = self._like(paragraph, block)
-        made = build("w:p", *(() if like is None else copied_properties(like)))
-        if not self._styles.is_numbered(source.element, other=True):
-            for properties in made.findall(qn("w:pPr")):
-                for numbering in properties.findall(qn("w:numPr")):
-                    properties.remove(numbering)
-        level = self._text.b.blocks[paragraph.b or 0].level
-        if level and like is None:
-            set_style(child(made, "w:pPr", first=True), self._styles.heading(level))
-        properties = None if like is None else _usual_properties(like)
-        for stretch in paragraph.stretches:
-            made.extend(self._marker.marked(stretch, properties))
-        self._marker.end(made, Operation.INSERTED)
-        return made
-
-    def _like(self, paragraph: TrackedParagraph, block: int) -> Element | None:
-        """Find the nearest paragraph of A of the same level, in or out of a list as that of B."""
-        number = paragraph.b or 0
-        level = self._text.b.blocks[number].level
-        numbered = self._styles.is_numbered(self._b[number].element, other=True)
-        usable = self._usable.get((level, numbered)) or self._usable.get((level, not numbered), [])
-        place = bisect_left(usable, block)
-        around = usable[max(0, place - 1) : place + 1]
-        best = min(around, key=lambda index: abs(index - block + 0.5), default=None)
-        return None if best is None else self._a[best].element
-
-    def _paragraph(self, divided: Sequence[TrackedParagraph], own: TrackedParagraph, element: Element) -> list[Element]:
+    def _paragraph(
+        self, changes: StoryChanges, divided: Sequence[TrackedParagraph], own: TrackedParagraph, block: WordParagraph
+    ) -> list[Element]:
         """Write the changes of a paragraph; return the new paragraphs that it was divided into, but the last."""
-        block = own.a or 0
-        if not divided and not _changed(own):
+        kept = own.end is Operation.KEPT and all(one.operation is Operation.KEPT for one in own.stretches)
+        if not divided and kept:
+            self._properties(changes, own, block)
             return []
-        edits = ParagraphEdits(element, self._text.a.starts[block], self._marker)
+        edits = ParagraphEdits(self, changes, block, changes.text.a.starts[own.a or 0])
         for paragraph in divided:
             for stretch in paragraph.stretches:
                 edits.add(stretch)
-            edits.end()
+            edits.end(paragraph)
         for stretch in own.stretches:
             edits.add(stretch)
         gone = not divided and all(stretch.operation is Operation.DELETED for stretch in own.stretches)
-        made = edits.write(whole=gone and own.end is Operation.DELETED)
+        made = edits.write(everything=gone and own.end is Operation.DELETED)
         if own.end is Operation.DELETED:
-            self._delete_end(element, block, gone=gone)
-        elif own.b is not None:
-            self._change_level(element, block, own.b)
+            self.marker.end(block.element, Operation.DELETED)
+        else:
+            self._properties(changes, own, block)
         return made
 
-    def _delete_end(self, element: Element, block: int, *, gone: bool) -> None:
-        if element.find(f"{qn('w:pPr')}/{qn('w:sectPr')}") is not None:
-            if gone:
-                return  # the section of the layout stays, with an empty paragraph
-            raise NotKept("two paragraphs were joined across the end of a section")
-        self._marker.end(element, Operation.DELETED)
-        if gone:
+    def _properties(self, changes: StoryChanges, own: TrackedParagraph, block: WordParagraph) -> None:
+        """Record the style and the list that a paragraph came to have."""
+        if self.carrier is None or own.b is None:
             return
-        if block + 1 == len(self._a):
-            raise NotKept("the end of the last paragraph went")
-        target = self._a[block + 1].element
-        following = element.getnext()
-        while following is not None and following is not target:
-            empty = following.tag == qn("w:p") and is_empty(following)
-            if not empty and following.tag not in _BETWEEN:
-                raise NotKept("two paragraphs were joined across a table or a text box")
-            if empty:
-                self._marker.end(following, Operation.DELETED)
-            following = following.getnext()
-        if following is None or self._a[block + 1].is_table:
-            raise NotKept("two paragraphs were joined across a table or a text box")
+        partner = changes.b.blocks[own.b]
+        new = self._properties_of(partner.element, changes)
+        old = block.element.find(PROPERTIES)
+        if not self._differs(old, new):
+            return
+        properties = child(block.element, "w:pPr", first=True)
+        record = build("w:pPr", *(deepcopy(item) for item in properties if item.tag not in _NOT_RECORDED))
+        for name in _COMPARED:
+            for item in properties.findall(qn(name)):
+                properties.remove(item)
+            found = None if new is None else new.find(qn(name))
+            if found is not None:
+                _insert_property(properties, deepcopy(found))
+        self.marker.changed_style(block.element, record)
 
-    def _change_level(self, element: Element, a: int, b: int) -> None:
-        """Change the style of a paragraph that became a heading, or the reverse."""
-        new = self._text.b.blocks[b].level
-        if self._text.a.blocks[a].level == new:
-            return
-        blocks = zip(self._text.a.blocks, self._a, strict=True)
-        alike = (source for block, source in blocks if block.level == new and source.is_paragraph)
-        like = next(alike, None)
-        properties = child(element, "w:pPr", first=True)
-        old = build("w:pPr", *(deepcopy(item) for item in properties if item.tag not in _NOT_RECORDED))
-        for item in properties.findall(qn("w:outlineLvl")):
-            properties.remove(item)
-        style = self._styles.heading(new) if new else ""
-        set_style(properties, style if like is None else _style_of(like.element))
-        self._marker.changed_style(element, old)
+    def _differs(self, old: Element | None, new: Element | None) -> bool:
+        return any(_values(old, name) != _values(new, name) for name in _COMPARED)
 
-    def _table(self, own: TrackedParagraph, source: BlockSource) -> None:
-        table = source.element
-        if table is None or not _changed(own):
+    def _properties_of(self, element: Element, changes: StoryChanges) -> Element | None:
+        """The `w:pPr` of a paragraph of B, as it is in A."""
+        properties = element.find(PROPERTIES)
+        if properties is None or self.carrier is None:
+            return None
+        copy = deepcopy(properties)
+        for marks in copy.findall(qn("w:rPr")):
+            drop_changes(marks)
+        return self.carrier.adopt(copy, changes.b.part, changes.a.part)
+
+    def _new_block(self, changes: StoryChanges, one: TrackedParagraph, index: int) -> Element:
+        """Make a paragraph or a table that only B has."""
+        source = changes.b.blocks[one.b or 0]
+        remarks = tuple(dict.fromkeys(number for part in one.stretches for number in part.remarks))
+        if isinstance(source, WordTable):
+            return self._new_table(changes, source, remarks)
+        if self.carrier is None:
+            return self._plain_paragraph(changes, one, source, index)
+        made = build("w:p")
+        if (properties := self._properties_of(source.element, changes)) is not None:
+            made.append(properties)
+        for part in one.stretches:
+            made.extend(self.inserted(changes, part))
+        self.marker.end(made, Operation.INSERTED)
+        return made
+
+    def _plain_paragraph(
+        self, changes: StoryChanges, one: TrackedParagraph, source: WordParagraph, index: int
+    ) -> Element:
+        raise NotImplementedError
+
+    def inserted(self, changes: StoryChanges, part: Stretch) -> list[Element]:
+        """Make the content of an inserted stretch: a copy of what B has, in `w:ins`."""
+        flow = changes.text.b
+        index = flow.block_at(part.b.start)
+        source = changes.b.blocks[index]
+        assert isinstance(source, WordParagraph)
+        start, end = part.b.start - flow.starts[index], part.b.end - flow.starts[index]
+        copy = self.reader.paragraph(deepcopy(source.element), changes.b.part)
+        whole = (start, end) == (0, len(copy.raw))
+        for place in (end, start):
+            copy.cut(place)
+        copy = self.reader.paragraph(copy.element, changes.b.part)
+        _keep_only(copy, start, end, whole=whole)
+        assert self.carrier is not None
+        self.carrier.adopt(copy.element, changes.b.part, changes.a.part)
+        self._mark_new_notes()
+        self._wrap(copy.element, Operation.INSERTED, part.remarks)
+        return [inner for inner in copy.element if inner.tag != PROPERTIES]
+
+    def _mark_new_notes(self) -> None:
+        assert self.carrier is not None
+        while self.carrier.new_notes:
+            self.mark_all(self.carrier.new_notes.pop(), Operation.INSERTED)
+
+    def _wrap(self, root: Element, operation: Operation, remarks: tuple[int, ...]) -> None:
+        """Mark all runs of a paragraph as inserted or deleted."""
+        for group in neighbours(list(runs_of(root))):
+            self.around(group, operation, remarks)
+
+    def around(self, group: Sequence[Element], operation: Operation, remarks: tuple[int, ...]) -> Element:
+        """Mark neighbouring runs as inserted or deleted."""
+        mark = self.marker.around(operation, remarks)
+        group[0].addprevious(mark)
+        mark.extend(group)
+        if operation is Operation.DELETED:
+            for run in group:
+                for element in list(run.iter(*DELETED_NAMES)):
+                    if next(element.iterancestors(BOX), None) is None or next(run.iterancestors(BOX), None) is not None:
+                        element.tag = DELETED_NAMES[element.tag]
+            for element in (inner for run in group for inner in run.iter(*NOTES)):
+                self.delete_note((NOTES[element.tag], element.get(qn("w:id"), "")))
+        return mark
+
+    def delete_note(self, key: tuple[str, str]) -> None:
+        """Mark the text of a note as deleted; the note itself stays."""
+        if (note := self.notes.elements.get(key)) is not None:
+            self.mark_all(note, Operation.DELETED)
+
+    def mark_all(self, root: Element, operation: Operation, remarks: tuple[int, ...] = (), *, ends: bool = False) -> None:
+        """Mark the content of all paragraphs under an element, and all ends but the last.
+
+        Args:
+            ends: mark the last end, too.
+        """
+        found = [one for one in root.iter(PARAGRAPH) if not _in_box(one, root)]
+        for number, paragraph in enumerate(found):
+            runs = list(runs_of(paragraph))
+            for group in neighbours(runs):
+                self.around(group, operation, remarks)
+                remarks = ()
+            if ends or number + 1 < len(found):
+                self.marker.end(paragraph, operation)
+
+    # Tables.
+
+    def _table(
+        self, changes: StoryChanges, own: TrackedParagraph, table: WordTable, index: int, about: tuple[int, ...]
+    ) -> None:
+        remarks = tuple(dict.fromkeys(number for part in own.stretches for number in part.remarks))
+        if own.end is Operation.DELETED:
+            for number, row in enumerate(table.row_elements):
+                self._row(row, Operation.DELETED, remarks if number == 0 else ())
             return
-        operations = {stretch.operation for stretch in own.stretches}
-        if not self._in_word:
-            raise NotKept("the other document has no tables to compare with")
-        if own.end is Operation.DELETED and operations == {Operation.DELETED}:
-            delete_table(table, self._marker, own.stretches[0])
-        elif own.end is Operation.KEPT and own.b is not None and self._b[own.b].is_table:
-            rows = self._b[own.b].rows
-            if {len(cells) for cells in rows} <= {len(cells) for cells in source.rows}:
-                edit_table(source, rows, self._marker, own.stretches)
-            else:
-                table.addnext(new_table(rows, self._marker, own.stretches[0]))
-                delete_table(table, self._marker, own.stretches[-1])
+        self._rows(changes, table, index)
+
+    def _rows(self, changes: StoryChanges, table: WordTable, index: int) -> None:
+        partner = changes.b.blocks[_partner(changes, index)]
+        assert isinstance(partner, WordTable)
+        last: Element | None = None
+        for row in changes.tables[index]:
+            if row.a is not None and row.b is not None:
+                for cell in row.cells:
+                    self.write(cell)
+                last = table.row_elements[row.a]
+            elif row.a is not None:
+                self._row(table.row_elements[row.a], Operation.DELETED, ())
+                last = table.row_elements[row.a]
+            elif row.b is not None:
+                made = self._copied(partner.row_elements[row.b], changes)
+                self._row(made, Operation.INSERTED, ())
+                if last is None:
+                    table.row_elements[0].addprevious(made)
+                else:
+                    last.addnext(made)
+                last = made
+
+    def _copied(self, element: Element, changes: StoryChanges) -> Element:
+        assert self.carrier is not None
+        made = self.carrier.adopt(deepcopy(element), changes.b.part, changes.a.part)
+        self._mark_new_notes()
+        return made
+
+    def _new_table(self, changes: StoryChanges, source: WordTable, remarks: tuple[int, ...]) -> Element:
+        made = self._copied(source.element, changes)
+        for number, row in enumerate(inner_elements(made, qn("w:tr"))):
+            self._row(row, Operation.INSERTED, remarks if number == 0 else ())
+        return made
+
+    def _row(self, row: Element, operation: Operation, remarks: tuple[int, ...]) -> None:
+        """Mark a row as inserted or deleted, with all in it."""
+        properties = row.find(qn("w:trPr"))
+        if properties is None:
+            properties = OxmlElement("w:trPr")
+            before = row.find(qn("w:tblPrEx"))
+            row.insert(0, properties) if before is None else before.addnext(properties)
+        drop_changes(properties)
+        if not len(properties):  # the schema asks for a property beside the mark; this one is the default
+            child(properties, "w:cantSplit").set(qn("w:val"), "off")
+        properties.append(self.marker.element("w:ins" if operation is Operation.INSERTED else "w:del"))
+        self.mark_all(row, operation, remarks, ends=True)
+
+
+def _partner(changes: StoryChanges, index: int) -> int:
+    """The index of the block of B that a table of A became."""
+    text = changes.text
+    place = text.a.starts[index]
+    step = next(one for one in text.steps if one.a.start <= place < one.a.end)
+    return text.b.block_at(place - step.a.start + step.b.start)
+
+
+def _values(properties: Element | None, name: str) -> list[tuple[str, str]]:
+    """A property as names and values."""
+    found = None if properties is None else properties.find(qn(name))
+    if found is None:
+        return []
+    values = [(inner.tag, inner.get(qn("w:val"), "")) for inner in found.iter() if inner.tag != qn("w:ins")]
+    return values
+
+
+_ORDER = [qn(f"w:{name}") for name in "pStyle keepNext keepLines pageBreakBefore framePr widowControl numPr".split()]
+
+
+def _insert_property(properties: Element, made: Element) -> None:
+    """Insert a property at its place in the order of the schema."""
+    later = [item for item in properties if item.tag not in _ORDER[: _ORDER.index(made.tag)]]
+    later[0].addprevious(made) if later else properties.append(made)
+
+
+def _in_box(element: Element, root: Element) -> bool:
+    """Whether an element is in a text box under a root."""
+    for above in element.iterancestors():
+        if above is root:
+            return False
+        if above.tag == BOX:
+            return True
+    return False
+
+
+def neighbours(runs: Iterable[Element]) -> Iterator[list[Element]]:
+    """Group the runs that follow each other directly."""
+    group: list[Element] = []
+    for run in runs:
+        if group and group[-1].getnext() is not run:
+            yield group
+            group = []
+        group.append(run)
+    if group:
+        yield group
+
+
+def _keep_only(paragraph: WordParagraph, start: int, end: int, *, whole: bool) -> None:
+    """Remove from a copied paragraph what is outside of characters [start, end)."""
+    spans = run_spans(paragraph)
+    kept = {one.run for one in spans if whole or one.inside(start, end)}
+    place = {one.run: one.start for one in spans}
+    here = 0
+    for element in list(paragraph.element.iter()):
+        if element in place:
+            here = place[element]
+        elif element.tag in (qn("w:bookmarkStart"), qn("w:bookmarkEnd")) and not whole and not start <= here <= end:
+            element.getparent().remove(element)
+    balanced = {one.run for one in spans if one.whole is not None}
+    for one in spans:
+        open_mark = one.run not in balanced and next(one.run.iter(*_FIELD), None) is not None
+        if one.run not in kept or open_mark:
+            one.run.getparent().remove(one.run)
+    for element in list(paragraph.element):
+        if element.tag in (qn("w:hyperlink"), qn("w:fldSimple"), qn("w:sdt"), qn("w:smartTag"), qn("w:ins")):
+            if next(runs_of(element), None) is None:
+                paragraph.element.remove(element)
+
+
+class ParagraphEdits:
+    """Changes of one paragraph, from its beginning to its end; `start` is where its text begins in the flow of A."""
+
+    def __init__(self, writer: StoryWriter, changes: StoryChanges, block: WordParagraph, start: int) -> None:
+        self._writer, self._changes, self._block, self._start = writer, changes, block, start
+        self.paragraph = block.element
+        self._done = 0  # characters of `raw`
+        self._deleted: list[tuple[int, int, Stretch]] = []
+        self._inserted: list[tuple[int, Stretch | TrackedParagraph]] = []
+
+    def add(self, stretch: Stretch) -> None:
+        """Keep, delete or insert the next stretch."""
+        if stretch.operation is Operation.INSERTED:
+            self._inserted.append((self._done, stretch))
+            return
+        first, last = self._block.range(stretch.a.start - self._start, stretch.a.end - self._start)
+        if stretch.operation is Operation.DELETED:
+            self._deleted.append((first, last, stretch))
+        self._done = last
+
+    def end(self, paragraph: TrackedParagraph) -> None:
+        """End a paragraph here: what comes before goes to a new one."""
+        self._inserted.append((self._done, paragraph))
+
+    def write(self, *, everything: bool) -> list[Element]:
+        """Write the changes; return the new paragraphs before this one.
+
+        Args:
+            everything: delete what is no text, too.
+        """
+        cuts = {place for begin, end, _ in self._deleted for place in (begin, end)}
+        cuts |= {place for place, _ in self._inserted}
+        for place in sorted(cuts, reverse=True):
+            self._block.cut(place)
+        spans = run_spans(self._writer.reader.paragraph(self.paragraph, self._changes.a.part))
+        self._insert(spans)
+        if everything:
+            remarks = tuple(dict.fromkeys(number for _, _, stretch in self._deleted for number in stretch.remarks))
+            self._delete(_without_open_fields([one.run for one in spans]), remarks)
         else:
-            raise NotKept("a table became text, or text a table")
+            for begin, end, stretch in self._deleted:
+                inside = [one.run for one in spans if one.inside(begin, end)]
+                self._delete(_without_open_fields(inside), stretch.remarks)
+        return list(self._new_paragraphs())
+
+    def _insert(self, spans: Sequence[RunSpan]) -> None:
+        last: dict[int, Element] = {}
+        for place, stretch in self._inserted:
+            before, after = _around(spans, place)
+            anchor = last.get(place)
+            inside = (
+                anchor is None
+                and before is not None
+                and before.getparent() is not self.paragraph
+                and after is not None
+                and after.getparent() is before.getparent()
+            )
+            made = self._made(stretch, before, after, bare=inside)
+            for element in made:
+                if anchor is not None:
+                    anchor.addnext(element)
+                elif before is not None:
+                    (before if inside else self._top(before)).addnext(element)
+                elif after is not None:
+                    self._top(after).addprevious(element)
+                else:
+                    self.paragraph.append(element)
+                anchor = last[place] = element
+
+    def _made(
+        self, stretch: Stretch | TrackedParagraph, before: Element | None, after: Element | None, *, bare: bool
+    ) -> list[Element]:
+        if isinstance(stretch, TrackedParagraph):
+            mark = OxmlElement(f"w:{_END}")
+            mark.set("block", str(stretch.b))
+            return [mark]
+        if self._writer.carrier is None:
+            like = before if before is not None and before.getparent() is self.paragraph else after
+            like = before if like is None else like
+            properties = None if like is None else like.find(qn("w:rPr"))
+            return self._writer.marker.marked(stretch, properties)
+        made = self._writer.inserted(self._changes, stretch)
+        if not bare:
+            return made
+        return [mark for element in made for mark in element.iter(qn("w:ins"))]
+
+    def _top(self, run: Element) -> Element:
+        while run.getparent() is not self.paragraph:
+            run = run.getparent()
+        return run
+
+    def _delete(self, runs: Sequence[Element], remarks: tuple[int, ...]) -> None:
+        for group in neighbours(runs):
+            self._writer.around(group, Operation.DELETED, remarks)
+
+    def _new_paragraphs(self) -> Iterator[Element]:
+        for end in list(self.paragraph.iter(qn(f"w:{_END}"))):
+            self._raise(end)
+            block = self._changes.b.blocks[int(end.get("block"))]
+            properties = self._writer._properties_of(block.element, self._changes)
+            own = copied_properties(self.paragraph) if self._writer.carrier is None else []
+            made = build("w:p", *own, *([] if properties is None else [properties]))
+            content = list(self.paragraph)
+            made.extend(inner for inner in content[: content.index(end)] if inner.tag != PROPERTIES)
+            self.paragraph.remove(end)
+            self._writer.marker.end(made, Operation.INSERTED)
+            yield made
+
+    def _raise(self, end: Element) -> None:
+        """Divide the elements around a mark until it is a child of the paragraph."""
+        while (parent := end.getparent()) is not self.paragraph:
+            rest = deepcopy(parent)
+            for inner in list(rest):
+                rest.remove(inner)
+            rest.extend(list(parent)[parent.index(end) + 1 :])
+            parent.addnext(end)
+            if len(rest):
+                end.addnext(rest)
 
 
-def _has_text_of_a(paragraph: TrackedParagraph) -> bool:
-    return any(stretch.operation is not Operation.INSERTED for stretch in paragraph.stretches)
+def _around(spans: Sequence[RunSpan], place: int) -> tuple[Element | None, Element | None]:
+    """The runs before and after a place, those that end a field or begin one included."""
+
+    def reach(one: RunSpan) -> tuple[int, int]:
+        return one.whole if one.whole is not None and one.start == one.end else (one.start, one.end)
+
+    before = next((one.run for one in reversed(spans) if reach(one)[0] < reach(one)[1] <= place), None)
+    after = next((one.run for one in spans if reach(one)[1] > reach(one)[0] >= place), None)
+    return before, after
 
 
-def _changed(paragraph: TrackedParagraph) -> bool:
-    kept = all(stretch.operation is Operation.KEPT for stretch in paragraph.stretches)
-    return not kept or paragraph.end is not Operation.KEPT
-
-
-def _style_of(paragraph: Element) -> str:
-    """The identifier of a paragraph's style; "" for the default."""
-    style = paragraph.find(f"{qn('w:pPr')}/{qn('w:pStyle')}")
-    return "" if style is None else style.get(qn("w:val"), "")
-
-
-def _usual_properties(paragraph: Element) -> Element | None:
-    """The `w:rPr` of the longest run."""
-    runs = sorted(runs_of(paragraph), key=lambda run: -len("".join(run.itertext())))
-    return runs[0].find(qn("w:rPr")) if runs else None
+def _without_open_fields(runs: Sequence[Element]) -> list[Element]:
+    """Leave out the marks of fields if not all of a field is among the runs."""
+    kinds = [mark.get(qn("w:fldCharType"), "") for run in runs for mark in run.iter(qn("w:fldChar"))]
+    if kinds.count("begin") == kinds.count("end") and kinds[:1] in ([], ["begin"]):
+        return list(runs)
+    return [run for run in runs if next(run.iter(*_FIELD), None) is None]

@@ -61,13 +61,16 @@ class Marker:
     def marked(self, stretch: Stretch, properties: Element | None = None) -> list[Element]:
         """Make the runs of a stretch with `w:rPr` properties, in `w:ins` or `w:del` if it changed."""
         made = list(runs(stretch.text, stretch.operation, properties))
-        return made if stretch.operation is Operation.KEPT else [self.around(stretch, *made)]
+        if stretch.operation is not Operation.KEPT:
+            mark = self.around(stretch.operation, stretch.remarks)
+            mark.extend(made)
+            return [mark]
+        return made
 
-    def around(self, stretch: Stretch, *children: Element) -> Element:
-        """Wrap the runs of a stretch into `w:ins` or `w:del`."""
-        made = self.element(CHANGE[stretch.operation])
-        made.extend(children)
-        for remark in stretch.remarks:
+    def around(self, operation: Operation, remarks: Sequence[int] = ()) -> Element:
+        """Make a `w:ins` or `w:del` that remarks are about, for runs to be moved into."""
+        made = self.element(CHANGE[operation])
+        for remark in remarks:
             self.places.setdefault(remark, []).append(made)
         return made
 
@@ -98,7 +101,9 @@ class Marker:
         part = document.part._comments_part.element
         first = max((int(comment.get(qn("w:id"), "0")) for comment in part), default=-1) + 1
         body = document.element.body
-        for number, (remark, elements) in enumerate(sorted(self.places.items()), first):
+        order = {element: place for place, element in enumerate(body.iter(*map(qn, CHANGE.values()), qn("w:r")))}
+        for number, (remark, marked) in enumerate(sorted(self.places.items()), first):
+            elements = sorted(marked, key=order.__getitem__)
             part.append(self._comment(notes[remark].text, number))
             elements[0].addprevious(build("w:commentRangeStart", id=number))
             end = build("w:commentRangeEnd", id=number)
@@ -111,14 +116,14 @@ class Marker:
             paragraph.append(build("w:commentRangeStart", id=number))
             paragraph.append(build("w:commentRangeEnd", id=number))
             paragraph.append(self._reference(paragraph, number))
-        self._part_dates(body)
+        self.part_dates(body)
 
     def _comment(self, text: str, number: int) -> Element:
         paragraph = build("w:p", *runs(text, Operation.KEPT))
         date = _written(self.date)
         return build("w:comment", paragraph, id=number, author=AUTHOR, initials="c", date=date)
 
-    def _part_dates(self, body: Element) -> None:
+    def part_dates(self, body: Element) -> None:
         """Give the changes on either side of the end of a paragraph that stays two different dates.
 
         LibreOffice joins a change at the end of a paragraph with one of the same date at the beginning of the next, and

@@ -23,10 +23,10 @@ from colde_cli.similarity.outside_changes import NOTHING_OUTSIDE, OutsideCompari
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, Operation
 from colde_cli.similarity.tracked_changes import Block, Flow, tracked_text
 from colde_cli.views.changes import TITLE, outside_rows, row_line
-from colde_cli.views.word.kept_file import write_changes
 from colde_cli.views.word.markup import AUTHOR, Element, Marker, child, resolve, set_style
 from colde_cli.views.word.paragraphs import paragraphs, remarks
-from colde_cli.views.word.word_source import NotKept, WordSource, word_source
+from colde_cli.views.word.whole_file import is_exact, write_changes
+from colde_cli.views.word.word_source import NotKept
 from colde_cli.views.wording import file_name, plain, plural
 
 if TYPE_CHECKING:
@@ -116,37 +116,15 @@ def _with_layout(a: Document, b: Document, alignment: Alignment, date: datetime,
     Raises:
         NotKept: that cannot be done without loss.
     """
-    source = word_source(a)
-    sources = (source, word_source(b) if _in_word(b) else WordSource.of_text(b, source.file))
-    text = tracked_text(a, b, alignment, tables=(sources[0].tables, sources[1].tables))
+    text = tracked_text(a, b, alignment)
     notes = remarks(a, b, alignment, text)
     marker = Marker(date)
-    write_changes(text, paragraphs(text, notes), sources, marker)
-    marker.finish(source.file, notes, beside)
-    content = _packed(source.file)
-    for accept, document in ((True, b), (False, a)):
-        if read_resolved(content, accept=accept) != [block.text for block in Flow.of(document).blocks]:
-            raise NotKept("its text would not be exact")
-    if not marker.in_fields:
-        return WordRedline(content)
-    count = plural(marker.in_fields, "change")
-    sentence = f"{count} in fields (page numbers, references): Word may replace the new text when it updates them."
-    return WordRedline(content, (sentence,))
-
-
-def read_resolved(content: bytes, *, accept: bool) -> list[str]:
-    """Read the headings and paragraphs of a Word file with all changes accepted, or all rejected.
-
-    Raises:
-        NotKept: the file cannot be read.
-    """
-    file = docx.Document(BytesIO(content))
-    resolve(file.element.body, accept=accept)
-    try:
-        document = read_docx(BytesIO(_packed(file)), "redline.docx", "redline.docx")
-    except DocumentError as error:
-        raise NotKept("its text would not be exact") from error
-    return [block.text for block in Flow.of(document).blocks]
+    file, expected, reader = write_changes(a, b, alignment, notes, (text.a, text.b), marker)
+    marker.finish(file, notes, beside)
+    content = _packed(file)
+    if not is_exact(content, expected, reader):
+        raise NotKept("its text would not be exact")
+    return WordRedline(content)
 
 
 def _in_word(document: Document) -> bool:

@@ -1,0 +1,298 @@
+"""Compare the stories of two Word files: their paragraphs, tables and rows are paired, then the text of each pair."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from colde_cli.documents.document import Span
+from colde_cli.similarity.redline import Edit, Operation, changed_blocks, redline, words
+from colde_cli.similarity.tracked_changes import Anchor, Block, Flow, TrackedText, merge
+from colde_cli.views.word.markup import Element
+from colde_cli.views.word.stories import (
+    MC,
+    Reader,
+    Story,
+    WordParagraph,
+    WordPart,
+    WordTable,
+    boxes_of,
+    read_story,
+)
+
+_ALIKE = 0.4
+"""Paragraphs and rows without a pair are one if they share this much of their words (Dice's coefficient)."""
+_MOST_TRIED = 250_000
+"""Pairs of paragraphs whose likeness is computed in one gap; in a larger one none is."""
+_TABLE = "\x00"
+_Range = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The footnotes and endnotes of a file, by kind and identifier."""
+
+    part: Mapping[str, WordPart]
+    elements: Mapping[tuple[str, str], Element]
+
+    def story(self, key: tuple[str, str], reader: Reader) -> Story | None:
+        """Read a note; None if it is missing."""
+        element = self.elements.get(key)
+        return None if element is None else read_story(element, self.part[key[0]], reader, key[0][:-1])
+
+
+@dataclass(slots=True)
+class RowChanges:
+    """What became of rows: `a` and `b` are their numbers, one is None for a row that came or went."""
+
+    a: int | None
+    b: int | None
+    cells: list[StoryChanges] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class StoryChanges:
+    """What became of a story.
+
+    Attributes:
+        text: both flows merged; a table is one sign in them.
+        tables: the rows of the tables that stay, by the index of their block in A.
+        inner: the stories of notes and text boxes that stay, by the index of the block of A that holds them.
+    """
+
+    a: Story
+    b: Story
+    text: TrackedText
+    tables: dict[int, list[RowChanges]] = field(default_factory=dict)
+    inner: list[tuple[int, StoryChanges]] = field(default_factory=list)
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything of it or in it changed."""
+        return (
+            any(step.operation is not Operation.KEPT for step in self.text.steps)
+            or any(row.a is None or row.b is None for rows in self.tables.values() for row in rows)
+            or any(cell.changed for rows in self.tables.values() for row in rows for cell in row.cells)
+            or any(story.changed for _, story in self.inner)
+        )
+
+    def stories(self) -> Iterator[StoryChanges]:
+        """Yield this story and all in it."""
+        yield self
+        for rows in self.tables.values():
+            for row in rows:
+                for cell in row.cells:
+                    yield from cell.stories()
+        for _, story in self.inner:
+            yield from story.stories()
+
+
+@dataclass(frozen=True, slots=True)
+class StoryComparer:
+    """Compares stories of two files.
+
+    Attributes:
+        reader: of both files.
+        notes: of A and of B.
+    """
+
+    reader: Reader
+    notes: tuple[Notes, Notes]
+
+    def compare(self, a: Story, b: Story, links: Sequence[tuple[_Range, _Range]] = ()) -> StoryChanges:
+        """Compare two stories; `links` are blocks of both that are versions of each other, in order."""
+        groups = list(_groups(a, b, links))
+        flows = _flow(a, groups, 0), _flow(b, groups, 1)
+        whole = tuple([*_whole_fields(flow, story)] for flow, story in zip(flows, (a, b), strict=True))
+        text = merge(*flows, _anchors(flows, groups), whole=(whole[0], whole[1]))
+        made = StoryChanges(a, b, text)
+        for one, other in groups:
+            table, partner = a.blocks[one[0]], b.blocks[other[0]]
+            if isinstance(table, WordTable) and isinstance(partner, WordTable):
+                made.tables[one[0]] = self._rows(table, partner)
+        made.inner = list(self._inner(made))
+        return made
+
+    def _rows(self, a: WordTable, b: WordTable) -> list[RowChanges]:
+        keys = [["\v".join(cell.text for cell in row) for row in table.rows] for table in (a, b)]
+        pairs = list(_paired(keys[0], keys[1], lambda i, k: len(a.rows[i]) == len(b.rows[k]), in_order=True))
+        found: list[RowChanges] = []
+        done = [0, 0]
+        for i, k in [*pairs, (len(a.rows), len(b.rows))]:
+            found += [RowChanges(row, None) for row in range(done[0], i)]
+            found += [RowChanges(None, row) for row in range(done[1], k)]
+            if i < len(a.rows):
+                cells = zip(a.rows[i], b.rows[k], strict=True)
+                found.append(RowChanges(i, k, [self.compare(cell, other) for cell, other in cells]))
+            done = [i + 1, k + 1]
+        return found
+
+    def _inner(self, changes: StoryChanges) -> Iterator[tuple[int, StoryChanges]]:
+        """Compare the notes and text boxes whose references and objects stay."""
+        a, b = changes.text.a, changes.text.b
+        for step in changes.text.steps:
+            if step.operation is not Operation.KEPT:
+                continue
+            for index in range(a.block_at(step.a.start), a.block_at(max(step.a.start, step.a.end - 1)) + 1):
+                block = changes.a.blocks[index]
+                if not isinstance(block, WordParagraph) or block.places is not None:
+                    continue
+                for place, key in block.notes.items():
+                    here = a.starts[index] + place
+                    if step.a.start <= here < step.a.end:
+                        yield from self._note(index, key, *_at(changes.b, b, here - step.a.start + step.b.start))
+                for one in block.segments:
+                    here = a.starts[index] + one.start
+                    if step.a.start <= here < step.a.end and boxes_of(one.child):
+                        partner, place = _at(changes.b, b, here - step.a.start + step.b.start)
+                        other = next(other for other in partner.segments if other.start == place)
+                        yield from self._boxes(index, changes, one.child, other.child)
+
+    def _note(
+        self, index: int, key: tuple[str, str], partner: WordParagraph, place: int
+    ) -> Iterator[tuple[int, StoryChanges]]:
+        a = self.notes[0].story(key, self.reader)
+        b = self.notes[1].story(partner.notes.get(place, ("", "")), self.reader)
+        if a is not None and b is not None:
+            yield index, self.compare(a, b)
+
+    def _boxes(
+        self, index: int, changes: StoryChanges, own: Element, other: Element
+    ) -> Iterator[tuple[int, StoryChanges]]:
+        for root, partner in zip(_versions(own), _versions(other), strict=False):
+            for box, new in zip(boxes_of(root), boxes_of(partner), strict=False):
+                stories = (
+                    read_story(element, story.part, self.reader, "text box")
+                    for element, story in ((box, changes.a), (new, changes.b))
+                )
+                yield index, self.compare(*stories)
+
+
+def _versions(element: Element) -> list[Element]:
+    """The versions of a drawing, for new and for older programs."""
+    found = [child for child in element if child.tag in (f"{MC}Choice", f"{MC}Fallback")]
+    return found if element.tag == f"{MC}AlternateContent" else [element]
+
+
+def _at(story: Story, flow: Flow, place: int) -> tuple[WordParagraph, int]:
+    index = flow.block_at(place)
+    block = story.blocks[index]
+    assert isinstance(block, WordParagraph)  # an equal sign stands there
+    return block, place - flow.starts[index]
+
+
+def _groups(
+    a: Story, b: Story, links: Sequence[tuple[_Range, _Range]]
+) -> Iterator[tuple[_Range, _Range]]:
+    """Pair the blocks of two stories: those that are linked, then equal ones, then those that are alike."""
+    keys = [[_TABLE * isinstance(block, WordTable) + block.text for block in story.blocks] for story in (a, b)]
+    kinds = [[isinstance(block, WordTable) for block in story.blocks] for story in (a, b)]
+    done = 0, 0
+    ends = ((len(keys[0]), len(keys[0])), (len(keys[1]), len(keys[1])))
+    for one, other in [*links, ends]:
+        i, k = done
+        pairs = _paired(
+            keys[0][i : one[0]], keys[1][k : other[0]], lambda x, y, i=i, k=k: kinds[0][i + x] is kinds[1][k + y]
+        )
+        for x, y in pairs:
+            yield (i + x, i + x + 1), (k + y, k + y + 1)
+        if one[0] < one[1]:
+            yield one, other
+        done = one[1], other[1]
+
+
+def _paired(
+    a: Sequence[str], b: Sequence[str], fits: object, *, in_order: bool = False
+) -> Iterator[tuple[int, int]]:
+    """Pair texts: equal ones, and between them those that are alike.
+
+    Args:
+        in_order: as many texts as on the other side that all fit are pairs, however different they are.
+    """
+    done = 0, 0
+    for i, j, k, n in [*changed_blocks(a, b), (len(a), len(a), len(b), len(b))]:
+        for step in range(i - done[0]):
+            yield done[0] + step, done[1] + step
+        gap = range(i, j), range(k, n)
+        if in_order and len(gap[0]) == len(gap[1]) and all(map(fits, *gap)):
+            yield from zip(*gap, strict=True)
+        elif gap[0] and gap[1] and len(gap[0]) * len(gap[1]) <= _MOST_TRIED:
+            yield from _alike(a, b, gap, fits)
+        done = j, n
+
+
+def _alike(a: Sequence[str], b: Sequence[str], gap: tuple[range, range], fits) -> Iterator[tuple[int, int]]:
+    """The pairs in order with the greatest likeness together."""
+    counts = [{index: Counter(word.key for word in words(side[index])) for index in own} for side, own in zip((a, b), gap)]
+    rows, columns = gap
+    best = [[0.0] * (len(columns) + 1) for _ in range(len(rows) + 1)]
+    scores: dict[tuple[int, int], float] = {}
+    for x in reversed(range(len(rows))):
+        for y in reversed(range(len(columns))):
+            score = _likeness(counts[0][rows[x]], counts[1][columns[y]]) if fits(rows[x], columns[y]) else 0.0
+            scores[x, y] = score if score >= _ALIKE else 0.0
+            best[x][y] = max(best[x + 1][y], best[x][y + 1], best[x + 1][y + 1] + scores[x, y])
+    x = y = 0
+    while x < len(rows) and y < len(columns):
+        if scores[x, y] and best[x][y] == best[x + 1][y + 1] + scores[x, y]:
+            yield rows[x], columns[y]
+            x, y = x + 1, y + 1
+        elif best[x][y] == best[x + 1][y]:
+            x += 1
+        else:
+            y += 1
+
+
+def _likeness(one: Counter[str], other: Counter[str]) -> float:
+    total = one.total() + other.total()
+    return 2 * (one & other).total() / total if total else 0.0
+
+
+def _flow(story: Story, groups: Sequence[tuple[_Range, _Range]], side: int) -> Flow:
+    """Make the flow of a story; a pair of tables has a sign of its own, other tables one each."""
+    number = {pair[side][0]: index for index, pair in enumerate(groups)}
+    blocks, tables = [], set()
+    for index, block in enumerate(story.blocks):
+        text = block.text
+        if isinstance(block, WordTable):
+            tables.add(index)
+            text = chr(0x100000 + 3 * number[index]) if index in number else chr(0x100000 + 3 * index + 1 + side)
+        blocks.append(Block(text, 0, Span(0, 0)))
+    return Flow.joined(tuple(blocks), frozenset(tables))
+
+
+def _whole_fields(flow: Flow, story: Story) -> Iterator[Span]:
+    for start, block in zip(flow.starts, story.blocks, strict=True):
+        if isinstance(block, WordParagraph):
+            for first, last in block.whole:
+                i, j = first, last
+                if block.places is not None:
+                    i, j = bisect_left(block.places, first), bisect_left(block.places, last)
+                if i < j:
+                    yield Span(start + i, start + j)
+
+
+def _anchors(flows: tuple[Flow, Flow], groups: Sequence[tuple[_Range, _Range]]) -> Iterator[Anchor]:
+    for pair in groups:
+        a, b = (
+            Span(flow.starts[own[0]], _end(flow, own[1] - 1)) for flow, own in zip(flows, pair, strict=True)
+        )
+        last = [own[1] == len(flow.blocks) for flow, own in zip(flows, pair, strict=True)]
+        texts = flows[0].text[a.start : a.end], flows[1].text[b.start : b.end]
+        edits = () if texts[0] == texts[1] else redline(*texts)
+        ends = 0 if any(last) and not all(last) else 1  # the end of the last paragraph stays the last
+        yield Anchor(
+            Span(a.start, a.end + ends),
+            Span(b.start, b.end + ends),
+            tuple(Edit(_shifted(edit.a, a.start), _shifted(edit.b, b.start)) for edit in edits),
+        )
+
+
+def _end(flow: Flow, index: int) -> int:
+    return flow.starts[index] + len(flow.blocks[index].text)
+
+
+def _shifted(span: Span, by: int) -> Span:
+    return Span(span.start + by, span.end + by)

@@ -1,0 +1,317 @@
+"""Write all changes of a comparison into the Word file of A: body, notes, text boxes, headers and footers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import docx
+from docx.opc.constants import CONTENT_TYPE, RELATIONSHIP_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import XmlPart
+from docx.oxml.ns import nsmap, qn
+from docx.oxml.parser import parse_xml
+
+from colde_cli.documents.document import Span
+from colde_cli.similarity.tracked_changes import Flow, anchors
+from colde_cli.views.word.carried import Carrier, notes_of
+from colde_cli.views.word.kept_file import StoryWriter
+from colde_cli.views.word.markup import Element, Marker, build, resolve
+from colde_cli.views.word.paragraphs import Remark
+from colde_cli.views.word.stories import (
+    BOX,
+    Reader,
+    Signs,
+    Story,
+    WordParagraph,
+    WordPart,
+    WordTable,
+    boxes_of,
+    read_story,
+)
+from colde_cli.views.word.story_changes import Notes, StoryChanges, StoryComparer
+from colde_cli.views.word.word_source import NotKept, WordSource, word_source
+
+if TYPE_CHECKING:
+    from docx.document import Document as WordFile
+
+    from colde_cli.documents.document import Document
+    from colde_cli.similarity.pairs import Alignment
+
+_Range = tuple[int, int]
+_MARGINS = {
+    qn("w:headerReference"): ("hdr", RELATIONSHIP_TYPE.HEADER, CONTENT_TYPE.WML_HEADER),
+    qn("w:footerReference"): ("ftr", RELATIONSHIP_TYPE.FOOTER, CONTENT_TYPE.WML_FOOTER),
+}
+
+
+@dataclass(slots=True)
+class WholeFile:
+    """All text of a Word file: its body, its notes, and the headers and footers of its sections."""
+
+    file: WordFile
+    body: WordPart
+    notes: dict[str, WordPart]
+
+    @classmethod
+    def of(cls, file: WordFile, *, accept: bool = True) -> WholeFile:
+        """Read a file with its tracked changes accepted, or rejected."""
+        made = cls(file, WordPart(file.part, file.element), notes_of(file))
+        for root in made.roots():
+            resolve(root, accept=accept)
+        return made
+
+    def roots(self) -> Iterator[Element]:
+        """Yield the root of every part with text."""
+        yield self.body.root
+        yield from (part.root for part in self.notes.values())
+        yield from {part.partname: part.element for section in self.margins() for part in section.values()}.values()
+
+    def all_notes(self) -> Notes:
+        """The notes by kind and identifier."""
+        found = {
+            (kind, note.get(qn("w:id"), "")): note
+            for kind, part in self.notes.items()
+            for note in part.root
+            if isinstance(note.tag, str)
+        }
+        return Notes(self.notes, found)
+
+    def sections(self) -> list[Element]:
+        """The properties of the sections, in order."""
+        return list(self.body.root.iter(qn("w:sectPr")))
+
+    def margins(self) -> list[dict[tuple[str, str], XmlPart]]:
+        """The headers and footers of each section, by the name of their reference and the kind of pages."""
+        found: list[dict[tuple[str, str], XmlPart]] = []
+        for section in self.sections():
+            own: dict[tuple[str, str], XmlPart] = dict(found[-1]) if found else {}
+            for reference in section.iterchildren(*_MARGINS):
+                relation = self.file.part.rels.get(reference.get(qn("r:id"), ""))
+                if relation is not None and not relation.is_external and isinstance(relation.target_part, XmlPart):
+                    own[reference.tag, reference.get(qn("w:type"), "default")] = relation.target_part
+            found.append(own)
+        return found
+
+    def signature(self, reader: Reader) -> list[object]:
+        """Everything that is compared, as nested lists of texts."""
+        notes = self.all_notes()
+        body = _signature(read_story(self.body.root.body, self.body, reader), reader, notes)
+        if reader.plain:
+            return body
+        margins = [
+            sorted(
+                (tag, pages, repr(text))
+                for (tag, pages), part in section.items()
+                if any(text := _signature(read_story(part.element, WordPart.of(part), reader), reader, notes))
+            )
+            for section in self.margins()
+        ]
+        return [body, margins]
+
+
+def _signature(story: Story, reader: Reader, notes: Notes) -> list[object]:
+    found: list[object] = []
+    for block in story.blocks:
+        if isinstance(block, WordTable):
+            found.append([[_signature(cell, reader, notes) for cell in row] for row in block.rows])
+            continue
+        inner = [
+            _signature(read_story(box, story.part, reader), reader, notes)
+            for one in block.segments
+            for box in boxes_of(one.child)
+        ]
+        for key in block.notes.values():
+            note = notes.story(key, reader)
+            inner.append([] if note is None else _signature(note, reader, notes))
+        if not reader.plain:
+            found.append([block.text, inner] if inner else block.text)
+        elif block.text:
+            found.append(block.text)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """The file of A with the changes in it.
+
+    Attributes:
+        remarks: numbers of the remarks that are on no change.
+    """
+
+    file: WordFile
+    marker: Marker
+
+
+def write_changes(
+    a: Document, b: Document, alignment: Alignment, remarks: Sequence[Remark], flows: tuple[Flow, Flow], marker: Marker
+) -> tuple[WordFile, list[list[object]], Reader]:
+    """Write the changes between two Word files into that of A.
+
+    Returns:
+        the file; what is read if its changes are accepted, and if they are rejected; and the reader for both.
+
+    Raises:
+        NotKept: a file cannot be opened.
+    """
+    sources = word_source(a), word_source(b)
+    files = [WholeFile.of(source.file) for source in sources]
+    reader = Reader(Signs())
+    expected = [file.signature(reader) for file in reversed(files)]
+    first = _compared(files, sources, a, b, alignment, flows, reader)
+    if lost := frozenset(_lost_bookmarks(first)):
+        reader = replace(reader, lost=lost)
+        first = _compared(files, sources, a, b, alignment, flows, reader)
+    carrier = Carrier(files[0].file, files[1].file, files[0].notes, files[1].notes, lost)
+    writer = StoryWriter(marker, reader, carrier, files[0].all_notes())
+    body, *margins = first
+    writer.write(body, list(_placed(remarks, flows, sources, body)))
+    for story in margins:
+        writer.write(story)
+    carrier.finish(writer.partners)
+    for part in files[0].notes.values():
+        part.save()
+    return files[0].file, expected, replace(reader, lost=frozenset())
+
+
+def _compared(
+    files: Sequence[WholeFile],
+    sources: tuple[WordSource, WordSource],
+    a: Document,
+    b: Document,
+    alignment: Alignment,
+    flows: tuple[Flow, Flow],
+    reader: Reader,
+) -> list[StoryChanges]:
+    comparer = StoryComparer(reader, (files[0].all_notes(), files[1].all_notes()))
+    stories = [read_story(file.body.root.body, file.body, reader) for file in files]
+    linked = list(_links(anchors(a, b, alignment, flows), flows, sources, stories))
+    return [comparer.compare(stories[0], stories[1], linked), *_margins(files, comparer)]
+
+
+def _links(
+    found: Sequence[object], flows: tuple[Flow, Flow], sources: tuple[WordSource, WordSource], stories: Sequence[Story]
+) -> Iterator[tuple[_Range, _Range]]:
+    """Turn stretches of text that are versions of each other into blocks of the stories."""
+    numbers = [{block.element: index for index, block in enumerate(story.blocks)} for story in stories]
+    groups: list[tuple[_Range, _Range]] = []
+    for anchor in found:
+        ranges = []
+        for flow, source, own, span in zip(flows, sources, numbers, (anchor.a, anchor.b), strict=True):
+            blocks = range(flow.block_at(span.start), flow.block_at(max(span.start, span.end - 1)) + 1)
+            places = [own.get(source.elements[block]) for block in blocks]
+            if None in places or places != sorted(places):
+                break
+            ranges.append((places[0], places[-1] + 1))
+        if len(ranges) < 2:
+            continue
+        one, other = ranges
+        if groups and (one[0] < groups[-1][0][1] or other[0] < groups[-1][1][1]):
+            before = groups.pop()
+            if one[0] < before[0][0] or other[0] < before[1][0]:
+                groups.append(before)
+                continue
+            one = before[0][0], max(before[0][1], one[1])
+            other = before[1][0], max(before[1][1], other[1])
+        groups.append((one, other))
+    for one, other in groups:
+        sides = [story.blocks[first:last] for story, (first, last) in zip(stories, (one, other), strict=True)]
+        kinds = {isinstance(block, WordTable) for side in sides for block in side}
+        if kinds == {False} or (kinds == {True} and len(sides[0]) == len(sides[1]) == 1):
+            yield one, other
+
+
+def _lost_bookmarks(found: Sequence[StoryChanges]) -> Iterator[str]:
+    """Names of the bookmarks of A whose text goes away."""
+    return iter(())
+
+
+def _placed(
+    remarks: Sequence[Remark], flows: tuple[Flow, Flow], sources: tuple[WordSource, WordSource], body: StoryChanges
+) -> Iterator[Remark]:
+    """Place remarks on the text of two documents in the flows of their bodies."""
+    numbers = [{block.element: index for index, block in enumerate(story.blocks)} for story in (body.a, body.b)]
+    for remark in remarks:
+        spans = [
+            None if span is None else _moved(span, flow, source, own, text, story)
+            for span, flow, source, own, text, story in zip(
+                (remark.a, remark.b), flows, sources, numbers, (body.text.a, body.text.b), (body.a, body.b), strict=True
+            )
+        ]
+        yield Remark(remark.text, spans[0], spans[1])
+
+
+def _moved(
+    span: Span, flow: Flow, source: WordSource, numbers: dict[Element, int], text: Flow, story: Story
+) -> Span | None:
+    places = []
+    for offset in (span.start, max(span.start, span.end - 1)):
+        index = flow.block_at(offset)
+        number = numbers.get(source.elements[index])
+        if number is None:
+            return None
+        block = story.blocks[number]
+        inside = 0
+        if isinstance(block, WordParagraph):
+            inside = _place(block.text, flow.blocks[index].text, offset - flow.starts[index])
+        places.append(text.starts[number] + inside)
+    return Span(places[0], places[1] + (span.end > span.start))
+
+
+def _place(text: str, read: str, offset: int) -> int:
+    """The place in the text of a paragraph of an offset in the text as colde reads it."""
+    letters = sum(not sign.isspace() for sign in read[:offset])
+    for place, sign in enumerate(text):
+        if not sign.isspace() and ord(sign) < 0xF0000:
+            if not letters:
+                return place
+            letters -= 1
+    return max(0, len(text) - 1)
+
+
+def _margins(files: Sequence[WholeFile], comparer: StoryComparer) -> Iterator[StoryChanges]:
+    """Compare headers and footers, section by section; those that A lacks are added, empty."""
+    own, other = (file.margins() for file in files)
+    known: set[tuple[str, str]] = set()
+    for number, (left, right) in enumerate(zip(own, other, strict=False)):
+        for key in sorted(left.keys() | right.keys()):
+            a, b = left.get(key), right.get(key)
+            pair = (str(a and a.partname), str(b and b.partname))
+            if a is not None and pair in known:
+                continue
+            known.add(pair)
+            tag = _MARGINS[key[0]][0]
+            empty = parse_xml(f'<w:{tag} xmlns:w="{nsmap["w"]}"><w:p/></w:{tag}>')
+            if a is None:
+                if b is None or not any(b.element.itertext()):
+                    continue
+                a = _new_margin(files[0], number, key, empty)
+            one = read_story(a.element, WordPart.of(a), comparer.reader, "header")
+            if b is None:
+                two = read_story(empty, WordPart(a, empty), comparer.reader)
+            else:
+                two = read_story(b.element, WordPart.of(b), comparer.reader)
+            changes = comparer.compare(one, two)
+            if changes.changed:
+                yield changes
+
+
+def _new_margin(file: WholeFile, section: int, key: tuple[str, str], root: Element) -> XmlPart:
+    _, relation, content = _MARGINS[key[0]]
+    package = file.file.part.package
+    name = package.next_partname(f"/word/{'header' if 'header' in key[0] else 'footer'}%d.xml")
+    part = XmlPart(PackURI(str(name)), content, root, package)
+    reference = build(f"w:{key[0].rpartition('}')[2]}", type=key[1])
+    reference.set(qn("r:id"), file.file.part.relate_to(part, relation))
+    file.sections()[section].insert(0, reference)
+    return part
+
+
+def is_exact(content: bytes, expected: Sequence[list[object]], reader: Reader) -> bool:
+    """Whether accepting all changes of a file gives the first of the expected readings, and rejecting the second."""
+    return all(
+        WholeFile.of(docx.Document(BytesIO(content)), accept=accept).signature(reader) == wanted
+        for accept, wanted in zip((True, False), expected, strict=True)
+    )
