@@ -180,8 +180,11 @@ def _undivided(
     sides = (sorted(whole_a, key=lambda span: span.start), sorted(whole_b, key=lambda span: span.start))
     for a, b in pairs:
         inside = [
-            {(max(0, one.start - span.start), min(len(span), one.end - span.start)): span.start <= one.start
-             and one.end <= span.end for one in _overlapping(whole, span)}
+            {
+                (max(0, one.start - span.start), min(len(span), one.end - span.start)): span.start <= one.start
+                and one.end <= span.end
+                for one in _overlapping(whole, span)
+            }
             for whole, span in zip(sides, (a, b), strict=True)
         ]
         # A text can become a field in a comparison with a file that has none.

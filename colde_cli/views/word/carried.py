@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -39,7 +39,8 @@ _RELATIONS = {"footnotes": RELATIONSHIP_TYPE.FOOTNOTES, "endnotes": RELATIONSHIP
 
 def related(file: WordFile, kind: str) -> Part | None:
     """The part of a file with a kind of relation; None if it has none."""
-    return next((rel.target_part for rel in file.part.rels.values() if rel.reltype == kind and not rel.is_external), None)
+    relations = (rel for rel in file.part.rels.values() if rel.reltype == kind and not rel.is_external)
+    return next((rel.target_part for rel in relations), None)
 
 
 @dataclass(slots=True)
@@ -145,8 +146,8 @@ class Carrier:
         if found is None:
             return identifier
         if found.is_external:
-            return target.rels.get_or_add_ext_rel(found.reltype, found.target_ref)
-        return target.rels.get_or_add(found.reltype, self._part(found.target_part)).rId
+            return str(target.rels.get_or_add_ext_rel(found.reltype, found.target_ref))
+        return str(target.rels.get_or_add(found.reltype, self._part(found.target_part)).rId)
 
     def _part(self, part: Part) -> Part:
         """Copy a part with all that it refers to; a picture that A has is used again."""
@@ -184,14 +185,16 @@ class Carrier:
         return self._styles[identifier]
 
     def _matching_style(self, identifier: str) -> str:
-        own, other = ({style.get(qn("w:styleId"), ""): style for style in file.styles.element.iter(qn("w:style"))}
-                      for file in (self.a, self.b))
+        own, other = (
+            {style.get(qn("w:styleId"), ""): style for style in file.styles.element.iter(qn("w:style"))}
+            for file in (self.a, self.b)
+        )
         wanted = other.get(identifier)
         if wanted is None:
             return identifier
         names = {_name(style): key for key, style in own.items()}
         if (found := names.get(_name(wanted))) is not None:
-            return found
+            return str(found)
         copy = deepcopy(wanted)
         made = identifier
         while made in own:
@@ -304,19 +307,19 @@ class Carrier:
                         partner.append(build("w:bookmarkEnd", id=number))
                         self._names.add(name)
         for root in self._text_parts(self.a, self.notes_of_a):
-            starts = {start.get(qn("w:id")) for start in root.iter(qn("w:bookmarkStart"))}
-            ends = {end.get(qn("w:id")) for end in root.iter(qn("w:bookmarkEnd"))}
+            begun = {start.get(qn("w:id")) for start in root.iter(qn("w:bookmarkStart"))}
+            ended = {end.get(qn("w:id")) for end in root.iter(qn("w:bookmarkEnd"))}
             for mark in list(root.iter(qn("w:bookmarkStart"), qn("w:bookmarkEnd"))):
                 number = mark.get(qn("w:id"))
-                if not number or number not in starts & ends:
+                if not number or number not in begun & ended:
                     mark.getparent().remove(mark)
 
     # Notes.
 
     def _note(self, kind: str, identifier: str, source: WordPart) -> str:
         other = self.notes_of_b.get(kind)
-        found = None if other is None else next(
-            (note for note in other.root if note.get(qn("w:id")) == identifier), None
+        found = (
+            None if other is None else next((note for note in other.root if note.get(qn("w:id")) == identifier), None)
         )
         if other is None or found is None:
             return identifier
@@ -352,12 +355,15 @@ def _name(style: Element) -> str:
 
 def _definition(part: Part | None, number: str) -> tuple[Element, Element] | None:
     """The `w:num` and the `w:abstractNum` of a list."""
-    root = None if part is None else part.element
-    num = None if root is None else next((one for one in root.findall(qn("w:num")) if one.get(qn("w:numId")) == number), None)
-    levels = None if num is None else num.find(qn("w:abstractNumId"))
-    for abstract in [] if levels is None else root.findall(qn("w:abstractNum")):
-        if abstract.get(qn("w:abstractNumId")) == levels.get(qn("w:val")):
-            return num, abstract
+    if not isinstance(part, XmlPart):
+        return None
+    root: Element = part.element
+    for num in root.findall(qn("w:num")):
+        levels = num.find(qn("w:abstractNumId"))
+        if num.get(qn("w:numId")) == number and levels is not None:
+            for abstract in root.findall(qn("w:abstractNum")):
+                if abstract.get(qn("w:abstractNumId")) == levels.get(qn("w:val")):
+                    return num, abstract
     return None
 
 
@@ -386,5 +392,3 @@ def notes_of(file: WordFile) -> dict[str, WordPart]:
     """The parts of the footnotes and endnotes of a file."""
     found = {kind: related(file, relation) for kind, relation in _RELATIONS.items()}
     return {kind: WordPart.of(part) for kind, part in found.items() if part is not None}
-
-

@@ -12,7 +12,7 @@ from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 
 from colde_cli.similarity.redline import Operation
-from colde_cli.views.word.markup import DELETED_NAMES, Element, Marker, build, child, drop_changes
+from colde_cli.views.word.markup import DELETED_NAMES, Element, Marker, build, child, drop_changes, set_style
 from colde_cli.views.word.paragraphs import Remark, Stretch, TrackedParagraph, paragraphs
 from colde_cli.views.word.stories import (
     BOX,
@@ -20,24 +20,24 @@ from colde_cli.views.word.stories import (
     PARAGRAPH,
     PROPERTIES,
     Reader,
-    Story,
-    WordParagraph,
-    WordPart,
-    WordTable,
+    StoryParagraph,
+    StoryTable,
     copied_properties,
     inner_elements,
     runs_of,
 )
-from colde_cli.views.word.story_changes import Notes, RowChanges, StoryChanges
+from colde_cli.views.word.story_changes import Notes, StoryChanges
 
 if TYPE_CHECKING:
     from colde_cli.views.word.carried import Carrier
+    from colde_cli.views.word.plain_story import Neighbours
 
 _END = "end"
 """The name of an element that marks the end of a new paragraph, until the content before it is moved there."""
 _FIELD = (qn("w:fldChar"), qn("w:instrText"))
 _COMPARED = ("w:pStyle", "w:numPr")
 """The properties of a paragraph whose changes are recorded."""
+_CONTAINERS = tuple(qn(f"w:{name}") for name in "hyperlink fldSimple sdt smartTag ins".split())
 _NOT_RECORDED = (qn("w:rPr"), qn("w:sectPr"), qn("w:pPrChange"))
 
 
@@ -59,7 +59,7 @@ class RunSpan:
         return start < self.start < end
 
 
-def run_spans(paragraph: WordParagraph) -> list[RunSpan]:
+def run_spans(paragraph: StoryParagraph) -> list[RunSpan]:
     """List the runs of a paragraph in order."""
     counts: Counter[Element] = Counter()
     for one in paragraph.segments:
@@ -90,6 +90,7 @@ class StoryWriter:
         reader: of the stories.
         carrier: brings the content of B; None if B is no Word file.
         notes: of A.
+        neighbours: give paragraphs their looks if B is no Word file.
         partners: paragraphs of A by the `id` of the paragraph of B that they became.
     """
 
@@ -97,6 +98,7 @@ class StoryWriter:
     reader: Reader
     carrier: Carrier | None
     notes: Notes
+    neighbours: Neighbours | None = None
     partners: dict[int, Element] = field(default_factory=dict)
 
     def write(self, changes: StoryChanges, remarks: Sequence[Remark] = (), about: tuple[int, ...] = ()) -> None:
@@ -126,7 +128,7 @@ class StoryWriter:
             for story in stories:
                 self.write(story)
 
-    def _learn(self, a: WordParagraph | WordTable, b: WordParagraph | WordTable) -> None:
+    def _learn(self, a: StoryParagraph | StoryTable, b: StoryParagraph | StoryTable) -> None:
         self.partners[id(b.element)] = a.element
         properties = [block.element.find(PROPERTIES) for block in (a, b)]
         if self.carrier is not None and properties[0] is not None and properties[1] is not None:
@@ -139,7 +141,7 @@ class StoryWriter:
         block = changes.a.blocks[index]
         divided = [one for one in before if any(part.operation is not Operation.INSERTED for part in one.stretches)]
         made: Iterator[Element] = iter(())
-        if isinstance(block, WordTable):
+        if isinstance(block, StoryTable):
             assert not divided  # a table is one sign
             self._table(changes, own, block, index, about)
         else:
@@ -151,7 +153,7 @@ class StoryWriter:
     # Paragraphs.
 
     def _paragraph(
-        self, changes: StoryChanges, divided: Sequence[TrackedParagraph], own: TrackedParagraph, block: WordParagraph
+        self, changes: StoryChanges, divided: Sequence[TrackedParagraph], own: TrackedParagraph, block: StoryParagraph
     ) -> list[Element]:
         """Write the changes of a paragraph; return the new paragraphs that it was divided into, but the last."""
         kept = own.end is Operation.KEPT and all(one.operation is Operation.KEPT for one in own.stretches)
@@ -169,16 +171,30 @@ class StoryWriter:
         made = edits.write(everything=gone and own.end is Operation.DELETED)
         if own.end is Operation.DELETED:
             self.marker.end(block.element, Operation.DELETED)
+            if not gone:
+                self._join(changes, own, block)
         else:
             self._properties(changes, own, block)
         return made
 
-    def _properties(self, changes: StoryChanges, own: TrackedParagraph, block: WordParagraph) -> None:
+    def _join(self, changes: StoryChanges, own: TrackedParagraph, block: StoryParagraph) -> None:
+        """Delete the ends of the empty paragraphs between two that are joined, which are not compared."""
+        following = changes.a.blocks[(own.a or 0) + 1].element
+        between = block.element.getnext()
+        while between is not None and between is not following:
+            if between.tag == PARAGRAPH:
+                self.marker.end(between, Operation.DELETED)
+            between = between.getnext()
+
+    def _properties(self, changes: StoryChanges, own: TrackedParagraph, block: StoryParagraph) -> None:
         """Record the style and the list that a paragraph came to have."""
-        if self.carrier is None or own.b is None:
+        if own.b is None:
             return
         partner = changes.b.blocks[own.b]
-        new = self._properties_of(partner.element, changes)
+        if self.neighbours is not None:
+            new = self._with_level(block.element, partner.element)
+        else:
+            new = self._properties_of(partner.element, changes)
         old = block.element.find(PROPERTIES)
         if not self._differs(old, new):
             return
@@ -191,6 +207,17 @@ class StoryWriter:
             if found is not None:
                 _insert_property(properties, deepcopy(found))
         self.marker.changed_style(block.element, record)
+
+    def _with_level(self, element: Element, partner: Element) -> Element | None:
+        """The `w:pPr` of a paragraph of A that has another level in B."""
+        assert self.neighbours is not None
+        old, level = self.neighbours.levels.get(element), self.neighbours.levels.get(partner)
+        properties = element.find(PROPERTIES)
+        if old is None or level is None or old == level:
+            return properties
+        made = build("w:pPr") if properties is None else deepcopy(properties)
+        set_style(made, self.neighbours.style(level))
+        return made
 
     def _differs(self, old: Element | None, new: Element | None) -> bool:
         return any(_values(old, name) != _values(new, name) for name in _COMPARED)
@@ -209,7 +236,7 @@ class StoryWriter:
         """Make a paragraph or a table that only B has."""
         source = changes.b.blocks[one.b or 0]
         remarks = tuple(dict.fromkeys(number for part in one.stretches for number in part.remarks))
-        if isinstance(source, WordTable):
+        if isinstance(source, StoryTable):
             return self._new_table(changes, source, remarks)
         if self.carrier is None:
             return self._plain_paragraph(changes, one, source, index)
@@ -222,16 +249,21 @@ class StoryWriter:
         return made
 
     def _plain_paragraph(
-        self, changes: StoryChanges, one: TrackedParagraph, source: WordParagraph, index: int
+        self, changes: StoryChanges, one: TrackedParagraph, source: StoryParagraph, index: int
     ) -> Element:
-        raise NotImplementedError
+        assert self.neighbours is not None  # without a carrier
+        made, properties = self.neighbours.paragraph(source.element, index)
+        for part in one.stretches:
+            made.extend(self.marker.marked(part, properties))
+        self.marker.end(made, Operation.INSERTED)
+        return made
 
     def inserted(self, changes: StoryChanges, part: Stretch) -> list[Element]:
         """Make the content of an inserted stretch: a copy of what B has, in `w:ins`."""
         flow = changes.text.b
         index = flow.block_at(part.b.start)
         source = changes.b.blocks[index]
-        assert isinstance(source, WordParagraph)
+        assert isinstance(source, StoryParagraph)
         start, end = part.b.start - flow.starts[index], part.b.end - flow.starts[index]
         copy = self.reader.paragraph(deepcopy(source.element), changes.b.part)
         whole = (start, end) == (0, len(copy.raw))
@@ -274,7 +306,9 @@ class StoryWriter:
         if (note := self.notes.elements.get(key)) is not None:
             self.mark_all(note, Operation.DELETED)
 
-    def mark_all(self, root: Element, operation: Operation, remarks: tuple[int, ...] = (), *, ends: bool = False) -> None:
+    def mark_all(
+        self, root: Element, operation: Operation, remarks: tuple[int, ...] = (), *, ends: bool = False
+    ) -> None:
         """Mark the content of all paragraphs under an element, and all ends but the last.
 
         Args:
@@ -292,7 +326,7 @@ class StoryWriter:
     # Tables.
 
     def _table(
-        self, changes: StoryChanges, own: TrackedParagraph, table: WordTable, index: int, about: tuple[int, ...]
+        self, changes: StoryChanges, own: TrackedParagraph, table: StoryTable, index: int, about: tuple[int, ...]
     ) -> None:
         remarks = tuple(dict.fromkeys(number for part in own.stretches for number in part.remarks))
         if own.end is Operation.DELETED:
@@ -301,9 +335,9 @@ class StoryWriter:
             return
         self._rows(changes, table, index)
 
-    def _rows(self, changes: StoryChanges, table: WordTable, index: int) -> None:
+    def _rows(self, changes: StoryChanges, table: StoryTable, index: int) -> None:
         partner = changes.b.blocks[_partner(changes, index)]
-        assert isinstance(partner, WordTable)
+        assert isinstance(partner, StoryTable)
         last: Element | None = None
         for row in changes.tables[index]:
             if row.a is not None and row.b is not None:
@@ -323,12 +357,13 @@ class StoryWriter:
                 last = made
 
     def _copied(self, element: Element, changes: StoryChanges) -> Element:
-        assert self.carrier is not None
+        if self.carrier is None:
+            return deepcopy(element)
         made = self.carrier.adopt(deepcopy(element), changes.b.part, changes.a.part)
         self._mark_new_notes()
         return made
 
-    def _new_table(self, changes: StoryChanges, source: WordTable, remarks: tuple[int, ...]) -> Element:
+    def _new_table(self, changes: StoryChanges, source: StoryTable, remarks: tuple[int, ...]) -> Element:
         made = self._copied(source.element, changes)
         for number, row in enumerate(inner_elements(made, qn("w:tr"))):
             self._row(row, Operation.INSERTED, remarks if number == 0 else ())
@@ -361,8 +396,7 @@ def _values(properties: Element | None, name: str) -> list[tuple[str, str]]:
     found = None if properties is None else properties.find(qn(name))
     if found is None:
         return []
-    values = [(inner.tag, inner.get(qn("w:val"), "")) for inner in found.iter() if inner.tag != qn("w:ins")]
-    return values
+    return [(inner.tag, inner.get(qn("w:val"), "")) for inner in found.iter() if inner.tag != qn("w:ins")]
 
 
 _ORDER = [qn(f"w:{name}") for name in "pStyle keepNext keepLines pageBreakBefore framePr widowControl numPr".split()]
@@ -396,7 +430,7 @@ def neighbours(runs: Iterable[Element]) -> Iterator[list[Element]]:
         yield group
 
 
-def _keep_only(paragraph: WordParagraph, start: int, end: int, *, whole: bool) -> None:
+def _keep_only(paragraph: StoryParagraph, start: int, end: int, *, whole: bool) -> None:
     """Remove from a copied paragraph what is outside of characters [start, end)."""
     spans = run_spans(paragraph)
     kept = {one.run for one in spans if whole or one.inside(start, end)}
@@ -413,15 +447,14 @@ def _keep_only(paragraph: WordParagraph, start: int, end: int, *, whole: bool) -
         if one.run not in kept or open_mark:
             one.run.getparent().remove(one.run)
     for element in list(paragraph.element):
-        if element.tag in (qn("w:hyperlink"), qn("w:fldSimple"), qn("w:sdt"), qn("w:smartTag"), qn("w:ins")):
-            if next(runs_of(element), None) is None:
-                paragraph.element.remove(element)
+        if element.tag in _CONTAINERS and next(runs_of(element), None) is None:
+            paragraph.element.remove(element)
 
 
 class ParagraphEdits:
     """Changes of one paragraph, from its beginning to its end; `start` is where its text begins in the flow of A."""
 
-    def __init__(self, writer: StoryWriter, changes: StoryChanges, block: WordParagraph, start: int) -> None:
+    def __init__(self, writer: StoryWriter, changes: StoryChanges, block: StoryParagraph, start: int) -> None:
         self._writer, self._changes, self._block, self._start = writer, changes, block, start
         self.paragraph = block.element
         self._done = 0  # characters of `raw`

@@ -155,7 +155,7 @@ class Marker:
         return next(found, None)
 
 
-def build(name: str, *content: Element, **values: object) -> Element:
+def build(name: str, /, *content: Element, **values: object) -> Element:
     """Make an element with content and attributes: `build("w:pStyle", val="Title")`."""
     made = OxmlElement(name)
     for attribute, value in values.items():

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from docx.opc.part import XmlPart
@@ -25,7 +24,6 @@ from colde_cli.documents.notation import lowered, raised
 from colde_cli.views.word.markup import Element, build, drop_changes
 
 if TYPE_CHECKING:
-    from docx.document import Document as WordFile
     from docx.opc.part import Part
 
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -47,12 +45,14 @@ _BLANKS = {**{qn(f"w:{name}"): " " for name in ("tab", "ptab", "cr", "br")}, qn(
 # These show nothing of their own: marks of layout, of comments and of fields, and the number of a note in its text.
 _WITHOUT_TEXT = frozenset(
     qn(f"w:{name}")
-    for name in "rPr fldChar instrText delInstrText lastRenderedPageBreak footnoteRef endnoteRef annotationRef separator "
-    "continuationSeparator commentReference delText".split()
+    for name in "rPr fldChar instrText delInstrText delText lastRenderedPageBreak footnoteRef endnoteRef annotationRef "
+    "separator continuationSeparator commentReference".split()
 )
 _GONE = frozenset(map(qn, ("w:del", "w:moveFrom", "w:pPr", "w:sdtPr", "w:sdtEndPr")))
 _SCRIPTS = {"superscript": 1, "subscript": -1}
-_NOT_LOOKED_AT = re.compile(r"(?:^|\})(?:id|name|descr|title|anchorId|editId|paraId|textId|rsid\w*|ShapeID|ObjectID|spid)$")
+_NOT_LOOKED_AT = re.compile(
+    r"(?:^|\})(?:id|name|descr|title|anchorId|editId|paraId|textId|rsid\w*|ShapeID|ObjectID|spid)$"
+)
 _FIRST_SIGN = 0xF0000
 """Objects are signs of the first plane for private use."""
 
@@ -74,7 +74,7 @@ class Signs:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class RunPiece:
     """Characters [start, end) of a paragraph: those of one child of a run, or a formula."""
 
     start: int
@@ -119,7 +119,7 @@ class Reader:
     keys: dict[tuple[str, str], str] = field(default_factory=dict)
     lost: frozenset[str] = frozenset()
 
-    def paragraph(self, element: Element, part: WordPart) -> WordParagraph:
+    def paragraph(self, element: Element, part: WordPart) -> StoryParagraph:
         """Read a paragraph."""
         return _ParagraphScan(self, part).read(element)
 
@@ -168,11 +168,11 @@ def shown_xml(element: Element) -> str:
         if isinstance(inner.tag, str):
             for name in [name for name in inner.attrib if _NOT_LOOKED_AT.search(name) or name.startswith(_R)]:
                 del inner.attrib[name]
-    return canonicalize(tostring(copy, encoding="unicode"), rewrite_prefixes=True)
+    return str(canonicalize(tostring(copy, encoding="unicode"), rewrite_prefixes=True))
 
 
 @dataclass(slots=True)
-class WordParagraph:
+class StoryParagraph:
     """A paragraph and its text.
 
     Attributes:
@@ -186,7 +186,7 @@ class WordParagraph:
     element: Element
     raw: str
     text: str
-    segments: list[Segment]
+    segments: list[RunPiece]
     places: list[int] | None = None
     whole: list[tuple[int, int]] = field(default_factory=list)
     notes: dict[int, tuple[str, str]] = field(default_factory=dict)
@@ -239,7 +239,7 @@ class WordParagraph:
 
 
 @dataclass(slots=True)
-class WordTable:
+class StoryTable:
     """A table: its rows, each a list of stories, one a cell."""
 
     element: Element
@@ -260,7 +260,7 @@ class Story:
 
     root: Element
     part: WordPart
-    blocks: list[WordParagraph | WordTable]
+    blocks: list[StoryParagraph | StoryTable]
     name: str = ""
 
     @property
@@ -275,7 +275,13 @@ def read_story(root: Element, part: WordPart, reader: Reader, name: str = "") ->
         reader.paragraph(element, part) if element.tag == PARAGRAPH else read_table(element, part, reader)
         for element in block_elements(root)
     ]
-    if not blocks or isinstance(blocks[-1], WordTable):
+    if reader.plain:
+        blocks = [
+            block for block, after in zip(blocks, [*blocks[1:], None], strict=True) if block.text or after is None
+        ]
+        if len(blocks) > 1 and not blocks[-1].text and isinstance(blocks[-2], StoryParagraph):
+            del blocks[-1]  # empty paragraphs are not compared
+    if not blocks or isinstance(blocks[-1], StoryTable):
         last = build("w:p")
         section = root.find(qn("w:sectPr"))
         root.append(last) if section is None else section.addprevious(last)
@@ -283,12 +289,12 @@ def read_story(root: Element, part: WordPart, reader: Reader, name: str = "") ->
     return Story(root, part, blocks, name)
 
 
-def read_table(element: Element, part: WordPart, reader: Reader) -> WordTable:
+def read_table(element: Element, part: WordPart, reader: Reader) -> StoryTable:
     """Read a table."""
     elements = list(inner_elements(element, qn("w:tr")))
     rows = [[read_story(cell, part, reader) for cell in inner_elements(row, qn("w:tc"))] for row in elements]
     text = "\n".join("\v".join(cell.text for cell in row) for row in rows)
-    return WordTable(element, rows, elements, text)
+    return StoryTable(element, rows, elements, text)
 
 
 def block_elements(root: Element) -> Iterator[Element]:
@@ -329,15 +335,15 @@ class _ParagraphScan:
     part: WordPart
     pieces: list[str] = field(default_factory=list)
     length: int = 0
-    segments: list[Segment] = field(default_factory=list)
+    segments: list[RunPiece] = field(default_factory=list)
     fields: list[tuple[int, list[str]]] = field(default_factory=list)
     whole: list[tuple[int, int]] = field(default_factory=list)
     notes: dict[int, tuple[str, str]] = field(default_factory=dict)
 
-    def read(self, paragraph: Element) -> WordParagraph:
+    def read(self, paragraph: Element) -> StoryParagraph:
         self._walk(paragraph)
         raw = "".join(self.pieces)
-        made = WordParagraph(paragraph, raw, raw, self.segments, None, self.whole, self.notes)
+        made = StoryParagraph(paragraph, raw, raw, self.segments, None, self.whole, self.notes)
         if self.reader.plain:
             made.text, made.places = _tidied(made)
         return made
@@ -361,7 +367,7 @@ class _ParagraphScan:
 
     def _add(self, text: str, run: Element, child: Element, *, whole: bool = False) -> None:
         if text:
-            self.segments.append(Segment(self.length, self.length + len(text), run, child))
+            self.segments.append(RunPiece(self.length, self.length + len(text), run, child))
             if whole and len(text) > 1:
                 self.whole.append((self.length, self.length + len(text)))
             self.pieces.append(text)
@@ -436,7 +442,7 @@ def _formula(element: Element) -> str:
     return shown_xml(copy)
 
 
-def _tidied(paragraph: WordParagraph) -> tuple[str, list[int]]:
+def _tidied(paragraph: StoryParagraph) -> tuple[str, list[int]]:
     """The text of a paragraph as colde reads it, and the place of each of its characters in `raw`.
 
     A script begins with a sign of its own, such as `^`, which stands at the place of its first letter.
@@ -458,7 +464,7 @@ def _tidied(paragraph: WordParagraph) -> tuple[str, list[int]]:
     return "".join(signs), places
 
 
-def _with_scripts(paragraph: WordParagraph) -> Iterator[tuple[int, str]]:
+def _with_scripts(paragraph: StoryParagraph) -> Iterator[tuple[int, str]]:
     script, before = 0, ""
     runs: list[tuple[Element, int, int]] = []
     for one in paragraph.segments:

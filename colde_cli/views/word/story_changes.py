@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from colde_cli.documents.document import Span
 from colde_cli.similarity.redline import Edit, Operation, changed_blocks, redline, words
@@ -15,9 +15,9 @@ from colde_cli.views.word.stories import (
     MC,
     Reader,
     Story,
-    WordParagraph,
+    StoryParagraph,
+    StoryTable,
     WordPart,
-    WordTable,
     boxes_of,
     read_story,
 )
@@ -110,12 +110,12 @@ class StoryComparer:
         made = StoryChanges(a, b, text)
         for one, other in groups:
             table, partner = a.blocks[one[0]], b.blocks[other[0]]
-            if isinstance(table, WordTable) and isinstance(partner, WordTable):
+            if isinstance(table, StoryTable) and isinstance(partner, StoryTable):
                 made.tables[one[0]] = self._rows(table, partner)
         made.inner = list(self._inner(made))
         return made
 
-    def _rows(self, a: WordTable, b: WordTable) -> list[RowChanges]:
+    def _rows(self, a: StoryTable, b: StoryTable) -> list[RowChanges]:
         keys = [["\v".join(cell.text for cell in row) for row in table.rows] for table in (a, b)]
         pairs = list(_paired(keys[0], keys[1], lambda i, k: len(a.rows[i]) == len(b.rows[k]), in_order=True))
         found: list[RowChanges] = []
@@ -137,7 +137,7 @@ class StoryComparer:
                 continue
             for index in range(a.block_at(step.a.start), a.block_at(max(step.a.start, step.a.end - 1)) + 1):
                 block = changes.a.blocks[index]
-                if not isinstance(block, WordParagraph) or block.places is not None:
+                if not isinstance(block, StoryParagraph) or block.places is not None:
                     continue
                 for place, key in block.notes.items():
                     here = a.starts[index] + place
@@ -151,7 +151,7 @@ class StoryComparer:
                         yield from self._boxes(index, changes, one.child, other.child)
 
     def _note(
-        self, index: int, key: tuple[str, str], partner: WordParagraph, place: int
+        self, index: int, key: tuple[str, str], partner: StoryParagraph, place: int
     ) -> Iterator[tuple[int, StoryChanges]]:
         a = self.notes[0].story(key, self.reader)
         b = self.notes[1].story(partner.notes.get(place, ("", "")), self.reader)
@@ -163,11 +163,8 @@ class StoryComparer:
     ) -> Iterator[tuple[int, StoryChanges]]:
         for root, partner in zip(_versions(own), _versions(other), strict=False):
             for box, new in zip(boxes_of(root), boxes_of(partner), strict=False):
-                stories = (
-                    read_story(element, story.part, self.reader, "text box")
-                    for element, story in ((box, changes.a), (new, changes.b))
-                )
-                yield index, self.compare(*stories)
+                a = read_story(box, changes.a.part, self.reader, "text box")
+                yield index, self.compare(a, read_story(new, changes.b.part, self.reader, "text box"))
 
 
 def _versions(element: Element) -> list[Element]:
@@ -176,26 +173,26 @@ def _versions(element: Element) -> list[Element]:
     return found if element.tag == f"{MC}AlternateContent" else [element]
 
 
-def _at(story: Story, flow: Flow, place: int) -> tuple[WordParagraph, int]:
+def _at(story: Story, flow: Flow, place: int) -> tuple[StoryParagraph, int]:
     index = flow.block_at(place)
     block = story.blocks[index]
-    assert isinstance(block, WordParagraph)  # an equal sign stands there
+    assert isinstance(block, StoryParagraph)  # an equal sign stands there
     return block, place - flow.starts[index]
 
 
-def _groups(
-    a: Story, b: Story, links: Sequence[tuple[_Range, _Range]]
-) -> Iterator[tuple[_Range, _Range]]:
+def _groups(a: Story, b: Story, links: Sequence[tuple[_Range, _Range]]) -> Iterator[tuple[_Range, _Range]]:
     """Pair the blocks of two stories: those that are linked, then equal ones, then those that are alike."""
-    keys = [[_TABLE * isinstance(block, WordTable) + block.text for block in story.blocks] for story in (a, b)]
-    kinds = [[isinstance(block, WordTable) for block in story.blocks] for story in (a, b)]
+    keys = [[_TABLE * isinstance(block, StoryTable) + block.text for block in story.blocks] for story in (a, b)]
+    kinds = [[isinstance(block, StoryTable) for block in story.blocks] for story in (a, b)]
     done = 0, 0
     ends = ((len(keys[0]), len(keys[0])), (len(keys[1]), len(keys[1])))
     for one, other in [*links, ends]:
         i, k = done
-        pairs = _paired(
-            keys[0][i : one[0]], keys[1][k : other[0]], lambda x, y, i=i, k=k: kinds[0][i + x] is kinds[1][k + y]
-        )
+
+        def fits(x: int, y: int, i: int = i, k: int = k) -> bool:
+            return kinds[0][i + x] is kinds[1][k + y]
+
+        pairs = _paired(keys[0][i : one[0]], keys[1][k : other[0]], fits)
         for x, y in pairs:
             yield (i + x, i + x + 1), (k + y, k + y + 1)
         if one[0] < one[1]:
@@ -204,7 +201,7 @@ def _groups(
 
 
 def _paired(
-    a: Sequence[str], b: Sequence[str], fits: object, *, in_order: bool = False
+    a: Sequence[str], b: Sequence[str], fits: Callable[[int, int], bool], *, in_order: bool = False
 ) -> Iterator[tuple[int, int]]:
     """Pair texts: equal ones, and between them those that are alike.
 
@@ -223,9 +220,14 @@ def _paired(
         done = j, n
 
 
-def _alike(a: Sequence[str], b: Sequence[str], gap: tuple[range, range], fits) -> Iterator[tuple[int, int]]:
+def _alike(
+    a: Sequence[str], b: Sequence[str], gap: tuple[range, range], fits: Callable[[int, int], bool]
+) -> Iterator[tuple[int, int]]:
     """The pairs in order with the greatest likeness together."""
-    counts = [{index: Counter(word.key for word in words(side[index])) for index in own} for side, own in zip((a, b), gap)]
+    counts = [
+        {index: Counter(word.key for word in words(side[index])) for index in own}
+        for side, own in zip((a, b), gap, strict=True)
+    ]
     rows, columns = gap
     best = [[0.0] * (len(columns) + 1) for _ in range(len(rows) + 1)]
     scores: dict[tuple[int, int], float] = {}
@@ -256,7 +258,7 @@ def _flow(story: Story, groups: Sequence[tuple[_Range, _Range]], side: int) -> F
     blocks, tables = [], set()
     for index, block in enumerate(story.blocks):
         text = block.text
-        if isinstance(block, WordTable):
+        if isinstance(block, StoryTable):
             tables.add(index)
             text = chr(0x100000 + 3 * number[index]) if index in number else chr(0x100000 + 3 * index + 1 + side)
         blocks.append(Block(text, 0, Span(0, 0)))
@@ -265,7 +267,7 @@ def _flow(story: Story, groups: Sequence[tuple[_Range, _Range]], side: int) -> F
 
 def _whole_fields(flow: Flow, story: Story) -> Iterator[Span]:
     for start, block in zip(flow.starts, story.blocks, strict=True):
-        if isinstance(block, WordParagraph):
+        if isinstance(block, StoryParagraph):
             for first, last in block.whole:
                 i, j = first, last
                 if block.places is not None:
@@ -276,9 +278,7 @@ def _whole_fields(flow: Flow, story: Story) -> Iterator[Span]:
 
 def _anchors(flows: tuple[Flow, Flow], groups: Sequence[tuple[_Range, _Range]]) -> Iterator[Anchor]:
     for pair in groups:
-        a, b = (
-            Span(flow.starts[own[0]], _end(flow, own[1] - 1)) for flow, own in zip(flows, pair, strict=True)
-        )
+        a, b = (Span(flow.starts[own[0]], _end(flow, own[1] - 1)) for flow, own in zip(flows, pair, strict=True))
         last = [own[1] == len(flow.blocks) for flow, own in zip(flows, pair, strict=True)]
         texts = flows[0].text[a.start : a.end], flows[1].text[b.start : b.end]
         edits = () if texts[0] == texts[1] else redline(*texts)

@@ -18,16 +18,15 @@ from docx.oxml.ns import qn
 from docx.shared import Pt, RGBColor
 
 from colde_cli.documents.office.docx import read_docx
-from colde_cli.errors import DocumentError
 from colde_cli.similarity.outside_changes import NOTHING_OUTSIDE, OutsideComparison
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, Operation
 from colde_cli.similarity.tracked_changes import Block, Flow, tracked_text
 from colde_cli.views.changes import TITLE, outside_rows, row_line
-from colde_cli.views.word.markup import AUTHOR, Element, Marker, child, resolve, set_style
+from colde_cli.views.word.markup import AUTHOR, Element, Marker, child, set_style
 from colde_cli.views.word.paragraphs import paragraphs, remarks
-from colde_cli.views.word.whole_file import is_exact, write_changes
+from colde_cli.views.word.whole_file import WholeFile, write_changes
 from colde_cli.views.word.word_source import NotKept
-from colde_cli.views.wording import file_name, plain, plural
+from colde_cli.views.wording import file_name, plain
 
 if TYPE_CHECKING:
     from docx.document import Document as WordFile
@@ -119,12 +118,21 @@ def _with_layout(a: Document, b: Document, alignment: Alignment, date: datetime,
     text = tracked_text(a, b, alignment)
     notes = remarks(a, b, alignment, text)
     marker = Marker(date)
-    file, expected, reader = write_changes(a, b, alignment, notes, (text.a, text.b), marker)
-    marker.finish(file, notes, beside)
-    content = _packed(file)
-    if not is_exact(content, expected, reader):
+    kept = write_changes(a, b, alignment, notes, (text.a, text.b), marker)
+    marker.finish(kept.file, notes, beside)
+    content = _packed(kept.file)
+    if not kept.is_exact(content):
         raise NotKept("its text would not be exact")
     return WordRedline(content)
+
+
+def read_resolved(content: bytes, *, accept: bool) -> list[str]:
+    """Read the headings and paragraphs of a Word file, as colde does, with all changes accepted, or all rejected."""
+    whole = WholeFile.of(docx.Document(BytesIO(content)), accept=accept)
+    for part in whole.notes.values():
+        part.save()
+    document = read_docx(BytesIO(_packed(whole.file)), "redline.docx", "redline.docx")
+    return [block.text for block in Flow.of(document).blocks]
 
 
 def _in_word(document: Document) -> bool:

@@ -20,25 +20,26 @@ from colde_cli.views.word.carried import Carrier, notes_of
 from colde_cli.views.word.kept_file import StoryWriter
 from colde_cli.views.word.markup import Element, Marker, build, resolve
 from colde_cli.views.word.paragraphs import Remark
+from colde_cli.views.word.plain_story import Neighbours, inner_stories, plain_stories
 from colde_cli.views.word.stories import (
-    BOX,
     Reader,
     Signs,
     Story,
-    WordParagraph,
+    StoryParagraph,
+    StoryTable,
     WordPart,
-    WordTable,
     boxes_of,
     read_story,
 )
 from colde_cli.views.word.story_changes import Notes, StoryChanges, StoryComparer
-from colde_cli.views.word.word_source import NotKept, WordSource, word_source
+from colde_cli.views.word.word_source import word_source
 
 if TYPE_CHECKING:
     from docx.document import Document as WordFile
 
     from colde_cli.documents.document import Document
     from colde_cli.similarity.pairs import Alignment
+    from colde_cli.similarity.tracked_changes import Anchor
 
 _Range = tuple[int, int]
 _MARGINS = {
@@ -115,7 +116,7 @@ class WholeFile:
 def _signature(story: Story, reader: Reader, notes: Notes) -> list[object]:
     found: list[object] = []
     for block in story.blocks:
-        if isinstance(block, WordTable):
+        if isinstance(block, StoryTable):
             found.append([[_signature(cell, reader, notes) for cell in row] for row in block.rows])
             continue
         inner = [
@@ -135,74 +136,132 @@ def _signature(story: Story, reader: Reader, notes: Notes) -> list[object]:
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """The file of A with the changes in it.
+    """The file of A with changes in it.
 
     Attributes:
-        remarks: numbers of the remarks that are on no change.
+        expected: what is to be read if all changes are accepted, and if they are rejected.
+        reader: reads both.
     """
 
     file: WordFile
-    marker: Marker
+    expected: tuple[list[object], list[object]]
+    reader: Reader
+
+    def is_exact(self, content: bytes) -> bool:
+        """Whether that is what is read in the packed file."""
+        return all(
+            WholeFile.of(docx.Document(BytesIO(content)), accept=accept).signature(self.reader) == wanted
+            for accept, wanted in zip((True, False), self.expected, strict=True)
+        )
 
 
 def write_changes(
     a: Document, b: Document, alignment: Alignment, remarks: Sequence[Remark], flows: tuple[Flow, Flow], marker: Marker
-) -> tuple[WordFile, list[list[object]], Reader]:
-    """Write the changes between two Word files into that of A.
+) -> KeptFile:
+    """Write the changes between a Word file and another document into that file.
 
-    Returns:
-        the file; what is read if its changes are accepted, and if they are rejected; and the reader for both.
+    Args:
+        a: a Word file.
+        b: a Word file or not.
+        alignment: of both.
+        remarks: about stretches of their flows.
+        flows: of both.
+        marker: makes the marks of changes.
 
     Raises:
-        NotKept: a file cannot be opened.
+        NotKept: a file cannot be opened, or something changed whose place is not known.
     """
+    found = anchors(a, b, alignment, flows)
+    write = _write_word if b.path.lower().endswith(".docx") else _write_plain
+    return write(a, b, found, remarks, flows, marker)
+
+
+def _write_word(
+    a: Document,
+    b: Document,
+    found: Sequence[Anchor],
+    remarks: Sequence[Remark],
+    flows: tuple[Flow, Flow],
+    marker: Marker,
+) -> KeptFile:
     sources = word_source(a), word_source(b)
-    files = [WholeFile.of(source.file) for source in sources]
+    own, other = files = [WholeFile.of(source.file) for source in sources]
+    elements = sources[0].elements, sources[1].elements
     reader = Reader(Signs())
-    expected = [file.signature(reader) for file in reversed(files)]
-    first = _compared(files, sources, a, b, alignment, flows, reader)
-    if lost := frozenset(_lost_bookmarks(first)):
-        reader = replace(reader, lost=lost)
-        first = _compared(files, sources, a, b, alignment, flows, reader)
-    carrier = Carrier(files[0].file, files[1].file, files[0].notes, files[1].notes, lost)
-    writer = StoryWriter(marker, reader, carrier, files[0].all_notes())
-    body, *margins = first
-    writer.write(body, list(_placed(remarks, flows, sources, body)))
+    expected = other.signature(reader), own.signature(reader)
+    compared = _compared(files, elements, found, flows, reader)
+    if lost := frozenset(_lost_bookmarks(compared)):
+        compared = _compared(files, elements, found, flows, replace(reader, lost=lost))
+    carrier = Carrier(own.file, other.file, own.notes, other.notes, lost)
+    writer = StoryWriter(marker, replace(reader, lost=lost), carrier, own.all_notes())
+    body, *margins = compared
+    writer.write(body, list(_placed(remarks, flows, elements, body)))
     for story in margins:
         writer.write(story)
     carrier.finish(writer.partners)
-    for part in files[0].notes.values():
+    for part in own.notes.values():
         part.save()
-    return files[0].file, expected, replace(reader, lost=frozenset())
+    return KeptFile(own.file, expected, reader)
+
+
+def _write_plain(
+    a: Document,
+    b: Document,
+    found: Sequence[Anchor],
+    remarks: Sequence[Remark],
+    flows: tuple[Flow, Flow],
+    marker: Marker,
+) -> KeptFile:
+    source = word_source(a)
+    own = WholeFile.of(source.file)
+    reader, notes = Reader(Signs(), plain=True), own.all_notes()
+    stories = plain_stories(flows, found, source.elements, notes, reader)
+    before = read_story(own.body.root.body, own.body, reader)
+    after = read_story(stories.body, own.body, reader)
+    expected = _signature(after, reader, notes), _signature(before, reader, notes)
+    elements = source.elements, tuple(stories.elements)
+    comparer = StoryComparer(reader, (notes, notes))
+    body = comparer.compare(before, after, list(_links(found, flows, elements, (before, after))))
+    looks = Neighbours(own.file, [block.element for block in before.blocks], stories.levels)
+    writer = StoryWriter(marker, reader, None, notes, looks)
+    inner = [comparer.compare(*pair) for pair in inner_stories(stories.inner, notes, own.body, reader)]
+    writer.write(body, list(_placed(remarks, flows, elements, body)))
+    for story in inner:
+        writer.write(story)
+    for part in own.notes.values():
+        part.save()
+    return KeptFile(own.file, expected, reader)
 
 
 def _compared(
     files: Sequence[WholeFile],
-    sources: tuple[WordSource, WordSource],
-    a: Document,
-    b: Document,
-    alignment: Alignment,
+    elements: tuple[Sequence[Element | None], Sequence[Element | None]],
+    found: Sequence[Anchor],
     flows: tuple[Flow, Flow],
     reader: Reader,
 ) -> list[StoryChanges]:
+    """Compare the bodies of two files, then their headers and footers."""
     comparer = StoryComparer(reader, (files[0].all_notes(), files[1].all_notes()))
-    stories = [read_story(file.body.root.body, file.body, reader) for file in files]
-    linked = list(_links(anchors(a, b, alignment, flows), flows, sources, stories))
-    return [comparer.compare(stories[0], stories[1], linked), *_margins(files, comparer)]
+    a, b = (read_story(file.body.root.body, file.body, reader) for file in files)
+    linked = list(_links(found, flows, elements, (a, b)))
+    return [comparer.compare(a, b, linked), *_margins(files, comparer)]
 
 
 def _links(
-    found: Sequence[object], flows: tuple[Flow, Flow], sources: tuple[WordSource, WordSource], stories: Sequence[Story]
+    found: Sequence[Anchor],
+    flows: tuple[Flow, Flow],
+    elements: tuple[Sequence[Element | None], Sequence[Element | None]],
+    stories: Sequence[Story],
 ) -> Iterator[tuple[_Range, _Range]]:
     """Turn stretches of text that are versions of each other into blocks of the stories."""
     numbers = [{block.element: index for index, block in enumerate(story.blocks)} for story in stories]
     groups: list[tuple[_Range, _Range]] = []
     for anchor in found:
-        ranges = []
-        for flow, source, own, span in zip(flows, sources, numbers, (anchor.a, anchor.b), strict=True):
+        ranges: list[_Range] = []
+        for flow, of_blocks, own, span in zip(flows, elements, numbers, (anchor.a, anchor.b), strict=True):
             blocks = range(flow.block_at(span.start), flow.block_at(max(span.start, span.end - 1)) + 1)
-            places = [own.get(source.elements[block]) for block in blocks]
-            if None in places or places != sorted(places):
+            places = [own.get(of_blocks[block], -1) for block in blocks]
+            if -1 in places or places != sorted(places):
                 break
             ranges.append((places[0], places[-1] + 1))
         if len(ranges) < 2:
@@ -218,7 +277,7 @@ def _links(
         groups.append((one, other))
     for one, other in groups:
         sides = [story.blocks[first:last] for story, (first, last) in zip(stories, (one, other), strict=True)]
-        kinds = {isinstance(block, WordTable) for side in sides for block in side}
+        kinds = {isinstance(block, StoryTable) for side in sides for block in side}
         if kinds == {False} or (kinds == {True} and len(sides[0]) == len(sides[1]) == 1):
             yield one, other
 
@@ -229,32 +288,36 @@ def _lost_bookmarks(found: Sequence[StoryChanges]) -> Iterator[str]:
 
 
 def _placed(
-    remarks: Sequence[Remark], flows: tuple[Flow, Flow], sources: tuple[WordSource, WordSource], body: StoryChanges
+    remarks: Sequence[Remark],
+    flows: tuple[Flow, Flow],
+    elements: tuple[Sequence[Element | None], Sequence[Element | None]],
+    body: StoryChanges,
 ) -> Iterator[Remark]:
     """Place remarks on the text of two documents in the flows of their bodies."""
     numbers = [{block.element: index for index, block in enumerate(story.blocks)} for story in (body.a, body.b)]
     for remark in remarks:
-        spans = [
-            None if span is None else _moved(span, flow, source, own, text, story)
-            for span, flow, source, own, text, story in zip(
-                (remark.a, remark.b), flows, sources, numbers, (body.text.a, body.text.b), (body.a, body.b), strict=True
-            )
-        ]
+        sides = (remark.a, remark.b), flows, elements, numbers, (body.text.a, body.text.b), (body.a, body.b)
+        spans = [None if side[0] is None else _moved(*side) for side in zip(*sides, strict=True)]
         yield Remark(remark.text, spans[0], spans[1])
 
 
 def _moved(
-    span: Span, flow: Flow, source: WordSource, numbers: dict[Element, int], text: Flow, story: Story
+    span: Span,
+    flow: Flow,
+    elements: Sequence[Element | None],
+    numbers: dict[Element, int],
+    text: Flow,
+    story: Story,
 ) -> Span | None:
     places = []
     for offset in (span.start, max(span.start, span.end - 1)):
         index = flow.block_at(offset)
-        number = numbers.get(source.elements[index])
+        number = numbers.get(elements[index])
         if number is None:
             return None
         block = story.blocks[number]
         inside = 0
-        if isinstance(block, WordParagraph):
+        if isinstance(block, StoryParagraph):
             inside = _place(block.text, flow.blocks[index].text, offset - flow.starts[index])
         places.append(text.starts[number] + inside)
     return Span(places[0], places[1] + (span.end > span.start))
@@ -307,11 +370,3 @@ def _new_margin(file: WholeFile, section: int, key: tuple[str, str], root: Eleme
     reference.set(qn("r:id"), file.file.part.relate_to(part, relation))
     file.sections()[section].insert(0, reference)
     return part
-
-
-def is_exact(content: bytes, expected: Sequence[list[object]], reader: Reader) -> bool:
-    """Whether accepting all changes of a file gives the first of the expected readings, and rejecting the second."""
-    return all(
-        WholeFile.of(docx.Document(BytesIO(content)), accept=accept).signature(reader) == wanted
-        for accept, wanted in zip((True, False), expected, strict=True)
-    )

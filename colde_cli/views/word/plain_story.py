@@ -1,0 +1,258 @@
+"""The text of a document that is no Word file as stories, so that it can be compared with those of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from docx.oxml.ns import qn
+
+from colde_cli.documents.builder import tidy
+from colde_cli.similarity.redline import redline
+from colde_cli.views.word.markup import Element, build, child, set_style
+from colde_cli.views.word.stories import (
+    BOX,
+    FORMULAS,
+    PARAGRAPH,
+    Reader,
+    Story,
+    WordPart,
+    block_elements,
+    copied_properties,
+    read_story,
+    runs_of,
+)
+from colde_cli.views.word.word_source import NotKept
+
+if TYPE_CHECKING:
+    from docx.document import Document as WordFile
+
+    from colde_cli.similarity.tracked_changes import Anchor, Flow
+    from colde_cli.views.word.story_changes import Notes
+
+_MAX_LINEAGE = 12
+_CELLS = " | "
+"""What the readers write between the cells of a row."""
+_LINE = ("top", "left", "bottom", "right", "insideH", "insideV")
+
+
+@dataclass(slots=True)
+class PlainStories:
+    """The blocks of B as elements, in the stories of A that they belong to.
+
+    Attributes:
+        body: a body with the paragraphs and tables of B.
+        elements: of each block of B; None if it is in no body.
+        inner: the notes and text boxes of A with text that colde reads, each with what B has for them.
+        levels: of headings, by their element; 0 for other paragraphs.
+    """
+
+    body: Element
+    elements: list[Element | None]
+    inner: list[tuple[Element, Element]]
+    levels: dict[Element, int] = field(default_factory=dict)
+
+
+def plain_stories(
+    flows: tuple[Flow, Flow], found: Sequence[Anchor], elements: Sequence[Element | None], notes: Notes, reader: Reader
+) -> PlainStories:
+    """Turn the blocks of B into elements.
+
+    Args:
+        flows: of both documents.
+        found: the stretches of them that are versions of each other.
+        elements: of the blocks of A.
+        notes: of A.
+        reader: of its stories.
+
+    Raises:
+        NotKept: something changed in a text of A whose place is not known.
+    """
+    homes = _homes(flows[0], elements, notes, reader)
+    partners = _partners(flows, found)
+    paired = set(partners.values())
+    made = PlainStories(build("w:body"), [], [])
+    stories: dict[Element, Element] = {}
+    for index, home in enumerate(homes):
+        element = elements[index]
+        if home is not None:
+            stories.setdefault(home, build("w:body"))
+        elif element is None and index not in paired:
+            raise NotKept("a text changed that is in no paragraph")
+    for number, block in enumerate(flows[1].blocks):
+        partner = partners.get(number)
+        home = None if partner is None else homes[partner]
+        like = None if partner is None else elements[partner]
+        if partner is not None and home is None and like is None:
+            if redline(flows[0].blocks[partner].text, block.text):
+                raise NotKept("a text changed that is in no paragraph")
+            made.elements.append(None)  # it stays where it is
+            continue
+        same = partner is not None and not redline(flows[0].blocks[partner].text, block.text)
+        element = _element(block.text, like, same=same)
+        made.levels[element] = block.level
+        if home is None:
+            made.body.append(element)
+            made.elements.append(element)
+        else:
+            stories[home].append(element)
+            made.elements.append(None)
+    made.inner = list(stories.items())
+    made.levels |= {element: block.level for element, block in zip(elements, flows[0].blocks, strict=True)}
+    return made
+
+
+def _homes(flow: Flow, elements: Sequence[Element | None], notes: Notes, reader: Reader) -> list[Element | None]:
+    """The note or text box that each block of A is in; None for the body."""
+    texts: dict[str, list[Element]] = {}
+    for key, note in notes.elements.items():
+        story = notes.story(key, reader)
+        text = tidy(" ".join(block.text for block in story.blocks)) if story is not None else ""
+        if text:
+            texts.setdefault(text, []).append(note)
+    homes: list[Element | None] = []
+    for block, element in zip(flow.blocks, elements, strict=True):
+        if element is None:
+            same = texts.get(block.text)
+            homes.append(same.pop(0) if same else None)
+        else:
+            homes.append(next(element.iterancestors(BOX), None))
+    return homes
+
+
+def _partners(flows: tuple[Flow, Flow], found: Sequence[Anchor]) -> dict[int, int]:
+    """The block of A that each block of B is a version of, the one with most in common."""
+    shared: dict[tuple[int, int], int] = {}
+    for anchor in found:
+        ranges = [
+            range(flow.block_at(span.start), flow.block_at(max(span.start, span.end - 1)) + 1)
+            for flow, span in zip(flows, (anchor.a, anchor.b), strict=True)
+        ]
+        for place, number in enumerate(ranges[1]):
+            index = ranges[0][min(place, len(ranges[0]) - 1)]
+            shared[number, index] = shared.get((number, index), 0) + len(anchor.b)
+    best: dict[int, int] = {}
+    for number, index in sorted(shared, key=lambda pair: -shared[pair]):
+        best.setdefault(number, index)
+    return best
+
+
+def _element(text: str, like: Element | None, *, same: bool) -> Element:
+    """Make a paragraph, or a table if the block of A is one; a copy of A's if only its signs cannot be compared."""
+    if like is not None and like.tag != PARAGRAPH:
+        if same:
+            return deepcopy(like)
+        if _CELLS.strip() in text:
+            return _table(text, like)
+    elif like is not None and same and next(like.iter(*FORMULAS), None) is not None:
+        return deepcopy(like)
+    return build("w:p", _run(text))
+
+
+def _run(text: str) -> Element:
+    letters = build("w:t")
+    letters.text = tidy(text)
+    letters.set(qn("xml:space"), "preserve")
+    return build("w:r", letters)
+
+
+def _table(text: str, like: Element) -> Element:
+    """Make a table of the lines of a text; cells are divided into paragraphs as equal ones of A are."""
+    cells: dict[str, Element] = {}
+    for cell in like.iter(qn("w:tc")):
+        cells.setdefault(tidy(" ".join("".join(one.itertext(qn("w:t"))) for one in cell.iter(PARAGRAPH))), cell)
+    lines = (build(f"w:{side}", val="single", sz=4, space=0, color="auto") for side in _LINE)
+    rows = [line.split(_CELLS.strip()) for line in text.split("\n")]
+    width, grid = build("w:tblW", w=0, type="auto"), (build("w:gridCol") for _ in range(max(map(len, rows))))
+    made = build("w:tbl", build("w:tblPr", width, build("w:tblBorders", *lines)), build("w:tblGrid", *grid))
+    for texts in rows:
+        row = build("w:tr")
+        for words in map(tidy, texts):
+            known = cells.get(words)
+            content = [build("w:p", _run(words))] if known is None else map(deepcopy, block_elements(known))
+            row.append(build("w:tc", *content))
+        made.append(row)
+    return made
+
+
+class Neighbours:
+    """Finds the paragraph of A whose looks a new one takes: the nearest of its level, not in a list if there is one.
+
+    Args:
+        file: of A.
+        elements: the blocks of its body.
+        levels: of headings in both files, by their element.
+    """
+
+    def __init__(self, file: WordFile, elements: Sequence[Element], levels: Mapping[Element, int]) -> None:
+        self._file, self._elements, self.levels = file, elements, levels
+        self._styles = {style.get(qn("w:styleId")): style for style in file.styles.element.iter(qn("w:style"))}
+        self._alike: dict[int, list[tuple[bool, int]]] = {}
+        for place, element in enumerate(elements):
+            if element.tag == PARAGRAPH and element in levels:
+                self._alike.setdefault(levels[element], []).append((self._numbered(element), place))
+
+    def paragraph(self, source: Element, index: int) -> tuple[Element, Element | None]:
+        """Make a new paragraph before the block at an index, without text; also give the `w:rPr` of its runs."""
+        level = self.levels.get(source, 0)
+        alike = self._alike.get(level)
+        if not alike:
+            made = build("w:p")
+            set_style(child(made, "w:pPr", first=True), self.style(level))
+            return made, None
+        like = self._elements[min(alike, key=lambda one: (one[0], abs(one[1] - index + 0.5)))[1]]
+        made = build("w:p", *copied_properties(like))
+        for properties in made.findall(qn("w:pPr")):
+            for numbering in properties.findall(qn("w:numPr")):
+                properties.remove(numbering)
+        runs = sorted(runs_of(like), key=lambda run: -len("".join(run.itertext())))
+        return made, runs[0].find(qn("w:rPr")) if runs else None
+
+    def style(self, level: int) -> str:
+        """The identifier of the style that paragraphs of a level have; that of a heading is added if A lacks it."""
+        for _, place in self._alike.get(level, ())[:1]:
+            style = self._elements[place].find(f"{qn('w:pPr')}/{qn('w:pStyle')}")
+            return "" if style is None else str(style.get(qn("w:val"), ""))
+        return self._heading(level) if level else ""
+
+    def _heading(self, level: int) -> str:
+        """Return the identifier of the heading style of a level; it is added if the file lacks it."""
+        name = f"heading {min(9, level)}"
+        for identifier, style in self._styles.items():
+            found = style.find(qn("w:name"))
+            if found is not None and found.get(qn("w:val"), "").lower() == name:
+                return str(identifier)
+        identifier = name.title().replace(" ", "")
+        properties = build("w:pPr", build("w:outlineLvl", val=min(9, level) - 1))
+        content = (build("w:name", val=name), properties, build("w:rPr", build("w:b")))
+        self._styles[identifier] = build("w:style", *content, type="paragraph", styleId=identifier)
+        self._file.styles.element.append(self._styles[identifier])
+        return identifier
+
+    def _numbered(self, paragraph: Element) -> bool:
+        """Whether Word numbers a paragraph, or gives it a bullet."""
+        properties = paragraph.find(qn("w:pPr"))
+        style = None if properties is None else properties.find(qn("w:pStyle"))
+        identifier = "" if style is None else style.get(qn("w:val"), "")
+        for _ in range(_MAX_LINEAGE):
+            number = None if properties is None else properties.find(f"{qn('w:numPr')}/{qn('w:numId')}")
+            if number is not None:
+                return bool(number.get(qn("w:val")) != "0")
+            found = self._styles.get(identifier)
+            if found is None:
+                return False
+            properties, based = found.find(qn("w:pPr")), found.find(qn("w:basedOn"))
+            identifier = "" if based is None else based.get(qn("w:val"), "")
+        return False
+
+
+def inner_stories(
+    stories: Iterable[tuple[Element, Element]], notes: Notes, body: WordPart, reader: Reader
+) -> Iterator[tuple[Story, Story]]:
+    """Read the notes and text boxes of A, each with what B has for it."""
+    parts = {element: notes.part[key[0]] for key, element in notes.elements.items()}
+    for own, other in stories:
+        part = parts.get(own, body)
+        yield read_story(own, part, reader), read_story(other, part, reader)
