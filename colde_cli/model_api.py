@@ -240,6 +240,7 @@ class Model:
             reading: `password`, `pages`, `skip_sections` and `only_sections` as for `read`, of both documents.
         """
         from colde_cli.documents.language import with_language_warning
+        from colde_cli.encoder.encoding import unencoded
 
         if isinstance(a, str | Path | Document) and isinstance(b, str | Path | Document):
             first, second, templates, encoder = read_both(a, b, ignore, self._load_meanwhile, **reading)
@@ -247,7 +248,7 @@ class Model:
             if labels is not None:
                 documents = [replace(it, path=label) for it, label in zip(documents, labels, strict=True)]
             _tell(on_read, *templates, *documents)
-            one, two = encoder.encode_later(documents, progress)
+            one, two = encoder.encode_later(documents, progress) if first.sections else map(unencoded, documents)
         elif isinstance(a, str | Path | Document) or isinstance(b, str | Path | Document):
             raise OptionError("One of the two is encoded and the other is not; give two of a kind.")
         else:

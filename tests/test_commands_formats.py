@@ -29,6 +29,9 @@ def test_a_summary_fits_into_an_email(capsys: Capture, tmp_path: Path) -> None:
 def test_unrelated_documents_are_summed_up_by_their_score(capsys: Capture) -> None:
     said = run(capsys, "diff", V1, OTHER, "--format", "summary").out
     assert said.startswith("Two unrelated texts. Score 0.")
+    shown = run(capsys, "diff", V1, OTHER).out
+    assert "--level section" in shown
+    assert "\nSections" not in shown  # every one is far from every other
 
 
 def test_every_line_of_jsonl_is_what_its_schema_says(capsys: Capture) -> None:

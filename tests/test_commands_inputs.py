@@ -116,6 +116,28 @@ def test_garbage_is_one_sentence(tmp_path: Path, capsys: Capture, name: str) -> 
     assert name in result.err
 
 
+def test_files_of_pictures_only_are_compared_by_their_pictures(tmp_path: Path, capsys: Capture) -> None:
+    canvas = pytest.importorskip("reportlab.pdfgen.canvas", reason="reportlab is not installed")
+    paths = {}
+    for name, pages, extra in (("a", 2, -1), ("longer", 3, -1), ("other", 2, 1)):
+        sheet = canvas.Canvas(str(tmp_path / f"{name}.pdf"), pagesize=(595, 842))
+        for page in range(pages):  # drawings: no picture has a digest, so that the pages must be drawn
+            sheet.rect(100, 100 + 50 * page, 200, 100, fill=1)
+            sheet.rect(300, 600, 50, 50, fill=int(page == extra))
+            sheet.showPage()
+        sheet.save()
+        paths[name] = tmp_path / f"{name}.pdf"
+    paths["again"] = tmp_path / "again.pdf"
+    paths["again"].write_bytes(paths["a"].read_bytes() + b"\n")
+    said = {name: run(capsys, "diff", paths["a"], path) for name, path in paths.items()}
+    assert {name: result.status for name, result in said.items()} == {"a": 0, "longer": 1, "other": 1, "again": 0}
+    assert "Neither has a text to read; their pages look the same." in said["again"].out
+    assert "A p. 2 → B p. 2" in said["other"].out
+    assert "B p. 3" in said["longer"].out
+    assert value(run(capsys, "diff", paths["a"], paths["other"], "--format", "json"))["document"]["same"] is False
+    check_trouble(run(capsys, "diff", paths["a"], DATA / "plain.pdf"))
+
+
 def test_scanned_pages_are_no_difference_but_are_told_of(tmp_path: Path, capsys: Capture) -> None:
     writer, path = PdfWriter(), tmp_path / "partly.pdf"
     for name in ("plain.pdf", "scan.pdf", "scan.pdf"):

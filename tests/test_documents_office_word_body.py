@@ -76,6 +76,13 @@ def test_scripts_and_symbols(path: Path, runs: tuple[str, ...], text: str) -> No
     assert read(write_word(path, f"<w:p>{''.join(runs)}</w:p>", parts=styles)).text == text
 
 
+def test_a_large_initial_belongs_to_the_next_paragraph(path: Path) -> None:
+    framed = '<w:p><w:pPr><w:framePr w:dropCap="drop" w:lines="3"/></w:pPr><w:r><w:t>E</w:t></w:r></w:p>'
+    assert read(write_word(path, framed + p("very net is old.") + p("So is the rope."))).text == (
+        "Every net is old.\n\nSo is the rope."
+    )
+
+
 @given(
     st.lists(
         st.tuples(st.text("0123456789", min_size=1, max_size=3), st.sampled_from(("", UP, DOWN))),

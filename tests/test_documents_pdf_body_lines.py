@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pdf_pages import Printed, printed, prose, words_of
+from PIL import Image
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.notation import from_roman
@@ -188,6 +189,35 @@ def test_the_text_layer_of_a_scan_is_the_body(tmp_path: Path) -> None:
     document = read(printed(tmp_path / "scan.pdf", [*page, Printed(400, 30, "Received")]))
     assert document.outside == ()
     assert all(one.text.split()[3] in document.text for one in page)
+
+
+def test_a_stamp_on_a_scan_says_nothing_of_its_fonts(tmp_path: Path) -> None:
+    canvas = pytest.importorskip("reportlab.pdfgen.canvas", reason="reportlab is not installed")
+    sheet, path = canvas.Canvas(str(tmp_path / "a.pdf"), pagesize=(595, 842), invariant=1), tmp_path / "a.pdf"
+    for number in range(3):
+        sheet.drawInlineImage(Image.new("L", (50, 70), 200), 0, 0, 595, 842)
+        for row in range(3):
+            sheet.drawString(60, 400 - 20 * row, f"Rcvd Clrk Dst Crt Nthrn Wshngtn Cnty Rgstr {number}{row}")
+        sheet.showPage()
+    sheet.save()
+    assert read(path).report.warnings == (
+        "Pages 1–3 are pictures with a few words on each; if scanned, run OCR first, for example: ocrmypdf --skip-text"
+        " in.pdf out.pdf",
+    )
+
+
+INITIALS = {
+    "dropped": [Printed(72, 672, "T", 40), Printed(102, 700, "he net is old and"), Printed(102, 686, "long.")],
+    "raised": [Printed(72, 700, "T", 30), Printed(96, 700, "he net is old and"), Printed(72, 686, "long.")],
+    "a word": [Printed(72, 672, "A", 40), Printed(102, 700, "net is old and"), Printed(102, 686, "long.")],
+}
+
+
+@pytest.mark.parametrize("kind", INITIALS)
+def test_a_large_initial_belongs_to_its_word(tmp_path: Path, kind: str) -> None:
+    body = [Printed(72, 600 - 14 * row, f"Every net of the town is mended in winter {row}.") for row in range(9)]
+    text = read(printed(tmp_path / "a.pdf", [*INITIALS[kind], *body])).text
+    assert f"{'A' if kind == 'a word' else 'The'} net is old and long." in text
 
 
 def test_a_soft_hyphen_that_is_printed_is_a_hyphen(tmp_path: Path) -> None:

@@ -136,6 +136,14 @@ def test_places_of_a_real_pair(field_study: Comparison) -> None:
     assert "A p. 2–3, 2.2 Where" not in text
 
 
+def test_only_a_source_with_pages_has_a_page_in_a_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "plain.md"
+    printed = Path(__file__).parent / "data" / "plain.pdf"
+    file.write_text(run(capsys, "text", printed).out.replace("harbour", "haven"), encoding="utf-8")
+    said = run(capsys, "diff", file, printed, "--format", "markdown").out
+    assert "first in B p. 1 · 1" in said
+
+
 def test_a_ranking_is_a_table_with_what_matches_folded() -> None:
     match = Match(0.9, MatchedSection("2 <Method>", (3, 4)), MatchedSection("", None, "a | b"))
     hits = (

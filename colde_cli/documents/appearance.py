@@ -49,10 +49,10 @@ def settled(a: Document, b: Document, *, same_body: bool, password: str | None =
 
     1. Pictures of two files of one format that differ as they are stored are decoded. Where that succeeds, their digest
        becomes that of their pixels in both documents, so that a picture that was only stored anew is the same.
-    2. If both are PDFs with equally many pages and one body, pages are drawn, and each becomes a part of its document
-       (`PartKind.APPEARANCE`); with other bodies, only the pages without text. Left out are the pages for which
-       something else is told apart: they look different anyway. A page that cannot be drawn, or not within the limits,
-       is equal to no other.
+    2. If both are PDFs with equally many pages and one body, or without text, pages are drawn, and each becomes a part
+       of its document (`PartKind.APPEARANCE`); with other bodies, only the pages without text. Left out are the pages
+       for which something else is told apart: they look different anyway. A page that cannot be drawn, or not within
+       the limits, is equal to no other.
 
     Returns:
         Both, with other parts. Documents of equal files, or without files, come back as they are.
@@ -68,7 +68,12 @@ def settled(a: Document, b: Document, *, same_body: bool, password: str | None =
         pages = [number for number in pages if number in textless]
     if not pages:
         return a, b
-    looks = _both(a, b, lambda document: _look(document, "pages", dict.fromkeys(pages), password))
+
+    def drawn(document: Document) -> Looks | None:
+        own = [number for number in pages if number <= (document.report.pages or 0)]
+        return _look(document, "pages", dict.fromkeys(own), password)
+
+    looks = _both(a, b, drawn)
     if None in looks:
         return a, b  # a file is gone
     return _with_appearance(a, looks[0] or {}), _with_appearance(b, looks[1] or {})
@@ -113,7 +118,8 @@ def _places(document: Document, wanted: set[str]) -> dict[str, Any]:
 def _pages_to_draw(a: Document, b: Document) -> list[int]:
     """The pages of two PDFs that must look equal; none if that can be said of no page."""
     reports = a.report, b.report
-    if reports[0].pages != reports[1].pages or reports[0].chosen_pages != reports[1].chosen_pages:
+    textless = not (a.sections or b.sections)  # nothing but their looks tells their pages apart
+    if reports[0].chosen_pages != reports[1].chosen_pages or not (textless or reports[0].pages == reports[1].pages):
         return []
     if any(report.skipped_sections or report.ignored for report in reports):
         return []  # on their pages stands what does not count
@@ -128,7 +134,7 @@ def _pages_to_draw(a: Document, b: Document) -> list[int]:
         return []
     seen = [item.pages for item in apart if item.pages and item.kind in _SEEN]
     told = {number for first, last in seen for number in range(first, last + 1)}
-    first, last = reports[0].chosen_pages or (1, reports[0].pages or 0)
+    first, last = reports[0].chosen_pages or (1, max(report.pages or 0 for report in reports))
     return [number for number in range(first, last + 1) if number not in told]
 
 

@@ -1,9 +1,10 @@
 """Read Markdown: CommonMark with tables and footnotes, parsed by markdown-it-py.
 
 Emphasis marks, entities and HTML tags are removed, words stay. A paragraph, a list item, a block of code and a table
-are one paragraph each; code and tables keep their lines, items their mark ("-", "2."), which is "-" for every bullet. A
-footnote is written at the end of the section that defines it, as in Word documents. What stands beside the text (links,
-pictures, front matter, what HTML hides) is accounted for by the rules of web pages.
+are one paragraph each; code and tables keep their lines, items their mark: "-" for every bullet, "2." for the second
+item, however its source numbers it. A footnote is written at the end of the section that defines it, as in Word
+documents. What stands beside the text (links, pictures, front matter, what HTML hides) is accounted for by the rules of
+web pages.
 
 Only headings at the outermost level begin sections. A heading in a quotation or in a list is text: it divides the
 quotation, and text after the quotation does not belong under it.
@@ -172,7 +173,7 @@ class _TokenReader:
     sections: Sections = field(default_factory=Sections)
     mark: str = ""  # of list items that have no words yet
     rows: list[list[str]] = field(default_factory=list)
-    lists: int = 0  # that are open
+    lists: list[int] = field(default_factory=list)  # that are open: the number of the next item of each
     quotes: int = 0
     note: str = ""  # the name of the footnote that is open
     noted: list[tuple[str, str]] = field(default_factory=list)  # footnotes by name
@@ -213,15 +214,18 @@ class _TokenReader:
 
     def _add_block(self, token: Token) -> None:
         name = token.type.removesuffix("_open").removesuffix("_close")
-        if name in _LISTS:
-            self.lists += token.nesting
+        if token.nesting == 1 and name in _LISTS:
+            self.lists.append(int(token.attrs.get("start", 1)))
+        elif name in _LISTS:
+            self.lists.pop()
         elif name == "blockquote":
             self.quotes += token.nesting
         elif name in ("fence", "code_block"):
             self._add_code(token)
         elif token.type == "list_item_open":
-            # Which sign makes a bullet, the page does not show.
-            self.mark += f"{token.info}{token.markup} " if token.info else "- "
+            # Neither the sign that makes a bullet nor the numbers after the first one are what the page shows.
+            self.mark += f"{self.lists[-1]}{token.markup} " if token.info else "- "
+            self.lists[-1] += 1
         elif token.type == "list_item_close":
             self._add_paragraph("")
         elif token.type == "footnote_open":
@@ -278,7 +282,7 @@ class _TokenReader:
             self.account.add_text(flow.kind, text, flow.about)
             return
         self.sections.paragraphs.append(text)
-        self._structure(place_in_lists(self.lists, self.quotes), text.partition("\n")[0])
+        self._structure(place_in_lists(len(self.lists), self.quotes), text.partition("\n")[0])
 
     def _structure(self, text: str, about: str) -> None:
         self.account.add_text(OutsideKind.STRUCTURE, text, about[:MOST_ABOUT])

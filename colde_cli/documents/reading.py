@@ -73,6 +73,7 @@ def read(
     pages: tuple[int, int] | None = None,
     stdin: BinaryIO | None = None,
     stream: BinaryIO | None = None,
+    textless: bool = False,
 ) -> Document:
     """Read a PDF, Word, OpenDocument, HTML, LaTeX, Markdown or text file.
 
@@ -84,6 +85,7 @@ def read(
         pages: first and last page of a PDF to read, 1-based and inclusive; None for all.
         stdin: replaces standard input.
         stream: read this in place of the file, whose name then only shows its kind and stands in messages.
+        textless: take a PDF of pictures only, too; its document has no sections.
 
     Raises:
         DocumentError: the file cannot be read; its class says why.
@@ -100,7 +102,7 @@ def read(
         name, suffix = Path(source).name, Path(source).suffix.lower()
 
     def read_open(file: BinaryIO) -> Document:
-        return _read_open(file, path, name, suffix, password, pages)
+        return _read_open(file, path, name, suffix, password, pages, textless=textless)
 
     try:
         if stream is not None:
@@ -167,7 +169,14 @@ def _spooled(stream: BinaryIO) -> BinaryIO:
 
 
 def _read_open(
-    file: BinaryIO, path: str, name: str, suffix: str, password: str | None, pages: tuple[int, int] | None
+    file: BinaryIO,
+    path: str,
+    name: str,
+    suffix: str,
+    password: str | None,
+    pages: tuple[int, int] | None,
+    *,
+    textless: bool,
 ) -> Document:
     shown = shown_as(path)
     head = file.read(SNIFFED)
@@ -190,7 +199,7 @@ def _read_open(
     if kind == "pdf":
         from colde_cli.documents.pdf.read_pdf import read_pdf
 
-        document = read_pdf(file, path, name, password, pages)
+        document = read_pdf(file, path, name, password, pages, textless=textless)
     elif kind == "html" or size > (LARGE_OFFICE_BYTES if kind in ("docx", "odt") else LARGE_TEXT_BYTES):
         document = read_apart(kind, file, path, name)
     else:

@@ -179,6 +179,12 @@ class Encoding:
         return vectors
 
 
+def unencoded(document: Document) -> Encoding:
+    """A document without text, such as a scan, which no model can encode."""
+    nothing = np.zeros((0, 1), np.float32)
+    return Encoding(document, (), Vectors(nothing, nothing, nothing, np.zeros(1, np.float32)))
+
+
 def warm(*wanted: tuple[Encoding, Iterable[int]]) -> None:
     """Encode chunks of encodings, by row: those of documents that belong together in one go."""
     places: defaultdict[Batch, list[tuple[int, int]]] = defaultdict(list)

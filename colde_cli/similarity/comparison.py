@@ -342,7 +342,9 @@ def compare_encodings(
     with ThreadPoolExecutor(2, "colde-compare") as pool:
         worded = pool.submit(match_words, a.document, b.document, ignore) if passages else None
         known = None
-        if scores or not passages or shared_runs(a.chunks, b.chunks) < _SOME_RUNS:
+        if not (a.chunks and b.chunks):
+            known = pool.submit(_unscored, a, b)
+        elif scores or not passages or shared_runs(a.chunks, b.chunks) < _SOME_RUNS:
             warm((a, range(len(a.chunks))), (b, range(len(b.chunks))))
             known = pool.submit(_scores, a, b, encoder, field)
         alignment = None
@@ -371,6 +373,15 @@ def _scores(a: Encoding, b: Encoding, encoder: DocumentEncoder, field: Field | N
     judged = verdict(a, b, encoder.config, field or encoder.domain_fields)
     score = (judged.score, judged.parts, judged.probability, judged.threshold)
     return Scores(*score, *tables(a, b, encoder.config), judged.percentile)
+
+
+def _unscored(a: Encoding, b: Encoding) -> Scores:
+    """Two files of pictures only have no score: 1 if their pages look the same, else 0, and no verdict."""
+    sections, chunks = (
+        np.zeros((len(one), len(other)), np.float32)
+        for one, other in ((a.document.sections, b.document.sections), (a.chunks, b.chunks))
+    )
+    return Scores(float(compare_outside(a.document, b.document).same), (), None, None, sections, chunks)
 
 
 def _best_matches(

@@ -142,11 +142,24 @@ def read(
         DocumentError: the file cannot be read; the class says why.
         OptionError: the pages or sections are not in it.
     """
-    if not isinstance(path, Document):
-        path = read_file(path, password=password, pages=pages, stream=stream)
+    return _read(path, password, pages, skip_sections, only_sections, stream)
+
+
+def _read(
+    source: Source,
+    password: str | None = None,
+    pages: Pages | None = None,
+    skip_sections: Patterns = (),
+    only_sections: Patterns = (),
+    stream: BinaryIO | None = None,
+    *,
+    textless: bool = False,
+) -> Document:
+    if not isinstance(source, Document):
+        source = read_file(source, password=password, pages=pages, stream=stream, textless=textless)
     elif pages is not None:
         raise OptionError("Pages are chosen when a file is read; pass pages to read().")
-    return select(path, skip_sections, only_sections)
+    return select(source, skip_sections, only_sections) if source.sections else source
 
 
 def read_both(
@@ -158,6 +171,8 @@ def read_both(
 ) -> tuple[Document, Document, tuple[Document, ...], Any]:
     """Read two documents at the same time, and do something `meanwhile`.
 
+    Two files of pictures only are documents without sections.
+
     Returns:
         The documents, the templates whose text was left out of both, and what `meanwhile` returned.
     """
@@ -167,12 +182,17 @@ def read_both(
     check_templates(ignore)
     start_readers([source for source in (a, b) if not isinstance(source, Document)])
     with readers(2) as pool:
-        waiting = [pool.submit(read, source, **reading) for source in (a, b)]
+        waiting = [pool.submit(_read, source, **reading, textless=True) for source in (a, b)]
         with stage("opening the model"):
             done = meanwhile()
         templates, boilerplate = read_templates(ignore, password)
         with stage("reading"):
             first, second = (document.result() for document in waiting)
+    for document, other in ((first, second), (second, first)):
+        if other.sections and not document.sections:
+            from colde_cli.documents.pdf.read_pdf import textless_error
+
+            raise textless_error(document)
     if boilerplate is not None:
         first, second = boilerplate.without_both(first, second)
     first, second = with_unmatched_patterns(first, second)

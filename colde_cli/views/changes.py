@@ -343,6 +343,10 @@ def same_sentence(a: Document, b: Document, outside: OutsideComparison, ignore: 
 
     "The texts are the same." stands only where nothing differs and all was compared.
     """
+    if not (a.sections or b.sections):
+        if outside.changes:
+            return f"Neither has a text to read; {difference(outside)}."
+        return f"Neither has a text to read; their pages look the same{apart_from(ignore)}."
     unread = any(document.report.pages_without_text for document in (a, b))
     apart = apart_from(ignore, ("pages without text",) * unread)
     if not outside.same:

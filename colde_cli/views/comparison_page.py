@@ -117,7 +117,9 @@ def _blocks(comparison: Comparison, level: str, top: int, attention: bool) -> It
         yield from typesetting(comparison.typesetting if one else (), top)
         yield from outside(comparison.outside if level == "passage" else told_outside(comparison), top)
     if level == "section" or (level == "all" and not one):
-        yield Matrix(comparison, whole=level != "all")
+        matrix = Matrix(comparison, whole=level != "all")
+        # Of unrelated texts every section is far from every other, which the closest chunks say in fewer lines.
+        yield Only("markdown", matrix) if level == "all" and comparison.related is False else matrix
     if level == "chunk":
         yield Matches(comparison, top, attention)
 
@@ -128,7 +130,9 @@ def _passages(comparison: Comparison, top: int, *, whole: bool) -> Iterator[Bloc
     counts = Counts(comparison.summary, sum(bool(pair.flags) for pair in pairs))
     yield counts if not same and extents(pairs)[0].kept else Only("markdown", counts)
     if not whole:
-        yield Only("terminal", NoteBlock("--level passage lists what is only in A and only in B.", "dim"))
+        sections = ", --level section the scores of their sections" if comparison.related is False else ""
+        note = NoteBlock(f"--level passage lists what is only in A and only in B{sections}.", "dim")
+        yield Only("terminal", note)
         yield Only("terminal", ClosestBlock(comparison, "chunks", min(top, _CLOSEST_CHUNKS)))
     listed = _by_part(comparison)
     names = ("Flagged changes", "Other changes")

@@ -230,7 +230,7 @@ def places(
     page_a, name_a = place(a, pair.a, width)
     page_b, name_b = place(b, pair.b, width)
     if name_a == name_b:
-        pages = f"A {page_a} → B {page_b}" if page_a or page_b else ""
+        pages = " → ".join(f"{side} {page}" for side, page in (("A", page_a), ("B", page_b)) if page)
         return " · ".join(part for part in (pages, escape(name_a)) if part)
     sides = ((page_a, name_a), (page_b, name_b))
     left, right = (between.join(part for part in (page, escape(name)) if part) for page, name in sides)

@@ -191,6 +191,8 @@ class WordBody(WordText):
                 paragraph.level = outline_level(value)
             case "w:shd":
                 paragraph.shaded = is_shaded(attributes)
+            case "w:framePr" if attributes.get("w:dropCap", "none") != "none":
+                paragraph.goes_on = True  # a large initial, in a paragraph of its own
 
     # Paragraphs, runs, rows and changes.
 

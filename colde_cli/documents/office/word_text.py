@@ -29,7 +29,7 @@ class WordParagraph(Paragraph):
         in_list: identifier of the list that it is in, if the paragraph itself states it.
         list_level: its level there.
         shaded: it has a colour behind its letters.
-        goes_on: its end was deleted, so that the next paragraph continues it.
+        goes_on: its end was deleted, or it is a large initial, so that the next paragraph continues it.
     """
 
     in_list: str | None = None

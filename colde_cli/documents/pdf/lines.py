@@ -28,6 +28,8 @@ _LOOSE_ACCENT = re.compile(r"(?<=[^\W\d_]) ?([´`¨ˆ˜]) ?([aeiouyncszAEIOUYNCS
 _ODD = re.compile("[\U0001d400-\U0001d7ff\ud800-\udfff\ue000-\uf8ff\ufffd´`¨ˆ˜]")
 """The signs that the expressions above look for."""
 _COMBINING = {"´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303"}
+_MOST_OF_PAGE = 0.6
+_STAMP = 250  # characters
 _FARTHEST = 1e6  # points; the largest page has 14,400 (ISO 32000-1, annex C)
 
 
@@ -108,7 +110,14 @@ class PdfPage:
     plain: bool = False  # text is on it and nothing else
     entries: tuple[Line, ...] = ()  # values of form fields, and the text of text boxes and stamps
     unread: int = 0  # number of form fields and text boxes that could not be read
+    covered: float = 0.0  # share of the page under pictures
     boxes: Sequence[tuple[str, float, Sequence[float]]] = ()  # `page_text.LineBoxes`, if they were asked for
+
+    @property
+    def stamped(self) -> bool:
+        """Whether it is a picture with a few words on it, as a scan that was stamped or numbered."""
+        words = [line for line in self.lines if not line.hidden]
+        return self.covered > _MOST_OF_PAGE and len(words) == len(self.lines) and self.characters <= _STAMP
 
     @property
     def characters(self) -> int:
@@ -142,6 +151,7 @@ def decode_page(message: dict[str, Any]) -> PdfPage:
         plain=bool(message["plain"]),
         entries=tuple(replace(line, filled_in=True) for line in entries if line.text),
         unread=int(message["unread"]),
+        covered=float(message.get("covered", 0.0)),
         boxes=[(str(letters), float(angle), [*map(float, box)]) for letters, angle, box in message["boxes"]],
     )
 

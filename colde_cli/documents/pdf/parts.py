@@ -117,6 +117,24 @@ def pictures_among(items: Sequence[int]) -> list[int]:
     return pictures
 
 
+def pictured_area(items: Sequence[int]) -> float:
+    """The area under the pictures among objects and in forms, in square points; where two overlap, both count."""
+    area = 0.0
+    for item in items:
+        pictures, scale = [item], 1.0
+        if _kind(item) == pdfium.FPDF_PAGEOBJ_FORM:
+            pictures = pictures_among([item])
+            matrix = pdfium.FS_MATRIX(1, 0, 0, 1)
+            pdfium.FPDFPageObj_GetMatrix(ctypes.cast(item, pdfium.FPDF_PAGEOBJECT), matrix)
+            scale = abs(matrix.a * matrix.d - matrix.b * matrix.c)
+        for picture in pictures:
+            sides = [ctypes.c_float() for _ in range(4)]
+            if pdfium.FPDFPageObj_GetBounds(ctypes.cast(picture, pdfium.FPDF_PAGEOBJECT), *sides):
+                left, foot, right, top = (side.value for side in sides)
+                area += scale * (right - left) * (top - foot)
+    return area
+
+
 def annotation_pictures(annotation: Handle) -> list[int]:
     """The pictures that an annotation shows; they are gone when it is closed."""
     count = min(pdfium.FPDFAnnot_GetObjectCount(annotation), _MAX_OBJECTS)

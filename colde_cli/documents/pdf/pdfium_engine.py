@@ -39,6 +39,7 @@ from colde_cli.documents.pdf.parts import (
     Catalog,
     alternatives,
     attached,
+    pictured_area,
     pictures_among,
     stored_digest,
     utf16,
@@ -54,6 +55,7 @@ _NO_CHARACTER = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd]")
 _UNREADABLE = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd\ue000-\uf8ff]")
 
 _TURN = 3  # degrees; the letters of a skewed scan differ less
+_INITIAL = 1.7  # sizes of the text after it
 SOFT_HYPHEN = "\u00ad"
 Handle = Any  # a pointer of ctypes, or a function of the library
 
@@ -87,6 +89,12 @@ def _turns(one: Run, other: Run) -> bool:
     return _TURN < (other[2][4] - one[2][4]) % 360 < 360 - _TURN
 
 
+def _begins_large(words: list[str], runs: list[Run]) -> bool:
+    """Whether a line opens with one capital letter in a much larger type: an initial, which `prose` joins."""
+    large = runs[0][1] == 1 and runs[0][2][0] >= _INITIAL * runs[1][2][0]
+    return large and len(words[0]) == 1 and words[0].isupper() and words[1][0].isalpha()
+
+
 class PageReader:
     """Reads the words of one page with their fonts, and gathers them into lines."""
 
@@ -102,6 +110,7 @@ class PageReader:
         self.boxes: list[LineBoxes] = []
         self.kinds, strokes, pictured = survey_objects(page)
         self.pictures = [*map(stored_digest, pictures_among(pictured))] if pictured else []
+        self.covered = min(1.0, pictured_area(pictured) / (self.width * self.height or 1.0)) if pictured else 0.0
         self._rules = [(left - self.left, right - self.left, foot - self.foot) for left, right, foot in strokes]
         self._letters = ""
         self._words: list[str] = []
@@ -164,6 +173,11 @@ class PageReader:
         runs, mixed = self.text.runs(words, begins, before[2] if before else None)
         if before and (abs(runs[0][5] - before[5]) > runs[0][2][0] / 2 or _turns(before, runs[0])):
             self._flush()
+        elif len(runs) > 1 and _begins_large(words, runs):
+            self._take(words[:1], begins[:1])
+            self._flush()
+            words, begins = words[1:], begins[1:]
+            runs, mixed = self.text.runs(words, begins, runs[0][2])
         if len(runs) > 1 and any(map(_turns, runs, runs[1:])):
             for run in runs:
                 self._take(words[run[0] : run[1]], begins[run[0] : run[1]])
@@ -353,6 +367,7 @@ def read_page(document: Handle, number: int, form: FormReader, limit: int, *, bo
         outside=notes.texts,
         parts=notes.parts,
         pictures=reader.pictures + notes.pictures,
+        covered=reader.covered,
     )
     pdfium.FPDF_ClosePage(page)
     return notes.deferred

@@ -28,6 +28,8 @@ _UNFINISHED = re.compile(
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LAST_PART = re.compile(r"([^\W\d_]+)$")
 _FIRST_PART = re.compile(r"([^\W\d_]+)")
+_INITIAL = 1.7  # sizes of the text that begins with it
+_LETTER_WORDS = frozenset("AIOÀYE")  # in the languages of Western Europe
 _LONGEST_WORD = 100  # letters; of a longer word, only the end is looked at
 
 
@@ -97,6 +99,15 @@ class Geometry:
         return not moved and step < line.x0 - before.x0 < 6 * line.size
 
 
+def is_initial(letter: Line, line: Line) -> bool:
+    """Whether a line is the first letter of the next one, set so large that it reaches above or below it."""
+    large = letter.size >= _INITIAL * line.size and letter.page == line.page and line.text[:1].isalpha()
+    if not (large and len(letter.text) == 1 and letter.text.isalpha() and letter.text.isupper()):
+        return False
+    beside = -0.5 * line.size < line.x0 - letter.x1 < letter.size / 2
+    return beside and letter.base - 1 <= line.base + 0.5 * line.size < letter.base + letter.size
+
+
 def _is_caption(line: Line) -> bool:
     """Whether a line begins as a caption does."""
     # The first letter alone settles most lines.
@@ -145,7 +156,7 @@ def _joins(geometry: Geometry, piece: Sequence[Line], line: Line, after: Line | 
     if first is None or _next_item(first, line):
         return False
     before = next(one for one in reversed(piece) if not one.filled_in)
-    return not geometry.begins_paragraph(before, line, after)
+    return is_initial(before, line) or not geometry.begins_paragraph(before, line, after)
 
 
 def _resumed(geometry: Geometry, pieces: Sequence[Sequence[Line]], index: int) -> int:
@@ -184,8 +195,9 @@ class ProseWriter:
         start = self.length
         self.written.append((start, lines))
         joined = JoinedLines(self._hyphens)
-        for line in lines:
-            joined.add(line.text)
+        for before, line in zip([None, *lines], lines, strict=False):
+            initial = before is not None and is_initial(before, line)
+            joined.add(line.text, self._hyphens.after_initial(before.text, line.text) if before and initial else " ")
             missing = line.page - len(self.page_starts)
             self.page_starts += [start + joined.length - len(line.text)] * missing
         text = joined.text().replace(SOFT_HYPHEN, "")
@@ -220,15 +232,15 @@ class JoinedLines:
         self._pieces: list[str] = []
         self._end = ""
 
-    def add(self, line: str) -> None:
-        """Add a line: after a blank, or as the rest of a divided word."""
+    def add(self, line: str, blank: str = " ") -> None:
+        """Add a line: after a `blank`, or as the rest of a divided word."""
         if self.length:
             between = self._hyphens.between(self._end, line)
             if between is not None:
                 self._pieces[-1] = self._pieces[-1][:-1]
                 self._end = self._end[:-1]
                 self.length -= 1
-            line = f" {line}" if between is None else between + line
+            line = (blank if between is None else between) + line
         if line:
             self._pieces.append(line)
             self.length += len(line)
@@ -267,6 +279,14 @@ class Hyphens:
             return "-"
         self.divided.add((left.group(1) + right.group(1)).casefold())
         return "-" if self._keeps(left.group(1), right.group(1)) else ""
+
+    def after_initial(self, letter: str, line: str) -> str:
+        """What to write between a large initial and its line: a blank, if the letter is a word and not part of one."""
+        found = _FIRST_PART.match(line)
+        if letter not in _LETTER_WORDS or found is None:
+            return ""
+        rest = found.group(1).casefold()
+        return " " if self._words[rest] > self._words[letter.casefold() + rest] else ""
 
     def _keeps(self, left: str, right: str) -> bool:
         if right[0].isupper() and not left.isupper():

@@ -7,8 +7,7 @@ text in `body_lines.py` and `prose.py`, headings are found in `headings/`.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
@@ -17,7 +16,6 @@ from colde_cli.documents.builder import tidy
 from colde_cli.documents.document import (
     PLAIN_WORDS,
     Document,
-    ReadReport,
     Section,
     SectionKind,
     Span,
@@ -31,6 +29,7 @@ from colde_cli.documents.headings.titles import kind_of
 from colde_cli.documents.outside import Account, OutsideKind, OutsideText, PartKind, UnreadPart, digest_of
 from colde_cli.documents.pdf.body_lines import text_lines
 from colde_cli.documents.pdf.contents import leave_out_contents
+from colde_cli.documents.pdf.legibility import RUN_OCR, only_pictures, report_on
 from colde_cli.documents.pdf.lines import Bookmark, Line, PdfPage, decode_page
 from colde_cli.documents.pdf.prose import Geometry, Hyphens, ProseWriter, paragraphs
 from colde_cli.documents.sandbox import sandboxed
@@ -57,28 +56,28 @@ PAGE_CHARACTERS = 500_000
 MAX_CHARACTERS = 20_000_000
 """Maximum number of characters of a document; the longest books have five million."""
 _RESTARTS = 3
-_GUESSED = 0.3
-_LOST = 0.1  # share of letters without a meaning; too many even in a short text
-_BROKEN = 0.0005  # share of words that lack letters
-_ENOUGH_WORDS = 50
-_BROKEN_WORD = re.compile(r"[^\W\d_]\ufffd[^\W\d_]|(?<!\w)\ufffd[a-z]{3}")
-_MIXED_SCRIPTS = re.compile(r"[a-z][\u0370-\u05ff]|[\u0370-\u05ff][a-z]")
+_NO_LAYER = "it has no text layer; run OCR on it first, for example: ocrmypdf in.pdf out.pdf"
 _COSTLY = "Cannot read {}: it needs more memory or time than a document may take; print it to a new PDF."
-_OCR = "run OCR first, for example: ocrmypdf --skip-text in.pdf out.pdf"
-_FUNCTION_WORDS = frozenset(
-    "the of and to in a is for that la le de et les des und der die das el los y en que di il e".split()
-)
-_FREQUENT = (" the ", " and ", " und ", " der ", " les ", " des ", " los ", " que ")
 
 
-def read_pdf(file: BinaryIO, path: str, name: str, password: str | None, pages: tuple[int, int] | None) -> Document:
+def read_pdf(
+    file: BinaryIO,
+    path: str,
+    name: str,
+    password: str | None,
+    pages: tuple[int, int] | None,
+    *,
+    textless: bool = False,
+) -> Document:
     """Read a PDF, or its pages from a first to a last one (1-based); `name` replaces a missing title.
+
+    If it may be `textless`, a file of pictures is a document without sections.
 
     Raises:
         PasswordError: encrypted, and the password is missing or wrong.
         CorruptFileError: no reader can open it.
         LimitError: its pages take more memory or time than allowed.
-        NoTextError: no page has text.
+        NoTextError: no page has text, or none has anything on it.
         OptionError: the pages are not in the document.
     """
     first, last = pages or (1, 0)
@@ -90,11 +89,14 @@ def read_pdf(file: BinaryIO, path: str, name: str, password: str | None, pages: 
     read = sorted(answer.read, key=lambda page: page.number)
     # A scan with a stamp or a form field on it remains a scan.
     if not answer.characters or not any(page.lines or (page.blank and page.entries) for page in read):
-        raise _no_text(shown, answer, pages)
+        error = _no_text(shown, answer, pages)
+        pictured = any(not (page.blank or page.failed) for page in read)
+        if not (textless and pictured and isinstance(error, NoTextError)):
+            raise error
     lines, account = text_lines(read)
     writer, scene, sections = _laid_out(answer, lines, account)
     title = find_title(scene, answer.title) or name
-    report = replace(_report(answer, read, lines), divided_words=writer.divided_words)
+    report = replace(report_on(answer.pages, read, lines, dynamic=answer.dynamic), divided_words=writer.divided_words)
     if pages:
         report = replace(report, chosen_pages=(first, min(last or answer.pages, answer.pages)))
     _account_beside(answer, account, file)
@@ -142,6 +144,11 @@ def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: i
     return answer
 
 
+def textless_error(document: Document) -> NoTextError:
+    """Why a document of pictures only is no text; it was read as a `textless` one."""
+    return NoTextError(f"Cannot read {shown_as(document.path)}: {_NO_LAYER}")
+
+
 def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None) -> DocumentError:
     if answer.read and all(page.failed for page in answer.read):
         return LimitError(_COSTLY.format(path))
@@ -151,10 +158,8 @@ def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None) -> Docume
     if answer.read and not pictures:
         return NoTextError(f"Cannot read {path}: its pages are blank.")
     if pages and pictures:
-        return NoTextError(f"Cannot read {path}: {_only_pictures(pictures).lower()}; if scanned, {_OCR}")
-    return NoTextError(
-        f"Cannot read {path}: it has no text layer; run OCR on it first, for example: ocrmypdf in.pdf out.pdf"
-    )
+        return NoTextError(f"Cannot read {path}: {only_pictures(pictures).lower()}; if scanned, {RUN_OCR}")
+    return NoTextError(f"Cannot read {path}: {_NO_LAYER}")
 
 
 @dataclass(slots=True)
@@ -358,101 +363,3 @@ def _with_heading(
     starts = [writer.paragraph(paragraph) for paragraph in paragraphs(geometry, body)]
     body_start = starts[0] if starts else writer.length
     return Section(0, heading.text, heading.level, kind, Span(start, writer.length), body_start)
-
-
-def _report(answer: Answer, read: Sequence[PdfPage], lines: Sequence[Line]) -> ReadReport:
-    with_text = {line.page for line in lines if not line.filled_in}
-    with_text |= {page.number for page in read if page.blank and page.entries}
-    empty = tuple(page.number for page in read if page.number not in with_text)
-    unreadable, warnings = _unreadable(read, lines)
-    if failed := [page.number for page in read if page.failed]:
-        warnings.append(f"{_pages(failed)} could not be read.")
-    unread = sum(page.unread for page in read) + answer.dynamic
-    if unread:
-        warnings.append("Values of its form could not be read; print the form to a new PDF and compare that one.")
-    blank = [page.number for page in read if page.blank and not page.entries]
-    # A page number alone, on the last page of a letter, hides nothing.
-    margins = [page.number for page in read if page.plain and page.number in empty]
-    accounted: list[str] = []
-    if pictures := [number for number in empty if number not in (*failed, *blank, *margins)]:
-        share = f" ({len(pictures)} of {len(read)})" if len(pictures) > 1 else ""
-        accounted.append(f"{_only_pictures(pictures, share)}; if scanned, {_OCR}")
-    notes = [f"Blank: {_pages(blank).lower()}."] if blank else []
-    notes += [f"Only a header or a page number: {_pages(margins).lower()}."] if margins else []
-    return ReadReport(
-        answer.pages,
-        empty,
-        unreadable,
-        unread,
-        warnings=(*warnings, *accounted),
-        accounted=tuple(accounted),
-        notes=tuple(notes),
-    )
-
-
-def _unreadable(read: Iterable[PdfPage], lines: Sequence[Line]) -> tuple[int, list[str]]:
-    """Count the characters without a meaning, and warn of fonts that do not say what their letters are."""
-    unreadable = sum(page.unreadable for page in read)
-    guessed = sum(page.suspect for page in read)
-    letters = sum(len(line.text) for line in lines)
-    warnings: list[str] = []
-    if guessed > _GUESSED * letters:
-        # Whether function words are as frequent as in European languages.
-        words = [word for line in lines[:2000] for word in re.findall(r"[^\W\d_]+", line.text.lower())]
-        if sum(word in _FUNCTION_WORDS for word in words) <= 0.05 * len(words):
-            unreadable = max(unreadable, guessed)
-    lost = sum(line.text.count("\ufffd") for line in lines)
-    if unreadable > max(20, 0.01 * letters) or lost > _LOST * letters:
-        unreadable = max(unreadable, lost)
-        warnings.append(
-            f"{unreadable:,} characters have no meaning in Unicode (a font without a character map);"
-            " OCR gives better text, for example: ocrmypdf --force-ocr"
-        )
-    else:
-        broken = sum(len(_BROKEN_WORD.findall(line.text)) for line in lines if "\ufffd" in line.text)
-        if broken > _BROKEN * sum(line.text.count(" ") + 1 for line in lines):  # more than formulas explain
-            some = "1 word lacks letters" if broken == 1 else f"{broken:,} words lack letters"
-            warnings.append(f"{some}: the font does not say what they are (ligatures, for example).")
-    if _is_garbled(lines):
-        warnings.append(
-            "Its letters make no words of any language that colde knows: its fonts may name them wrongly;"
-            " OCR gives better text, for example: ocrmypdf --force-ocr"
-        )
-    return unreadable, warnings
-
-
-def _is_garbled(lines: Sequence[Line]) -> bool:
-    """Whether a text in Latin letters has too few vowels and small words, or letters of several scripts in words.
-
-    Languages in Latin letters have 33 to 55 % vowels; text from a font with a wrong character map seldom has.
-    """
-    text = " ".join([line.text for line in lines[:2000]])
-    # A word of three letters takes four with its blank, so that this many small words always suffice.
-    if sum(map(text.count, _FREQUENT)) > 0.01 * (len(text) + 1) / 4:
-        return False
-    words = re.findall(r"[^\W\d_]{3,}", text)
-    plain = [word.lower() for word in words if word[1:].islower()]
-    small = sum(word in _FUNCTION_WORDS for word in plain)
-    if len(plain) < _ENOUGH_WORDS or small > 0.01 * len(plain):
-        return False
-    latin = "".join(word for word in plain if word.isascii())
-    vowels = sum(latin.count(vowel) for vowel in "aeiou")
-    mixed = sum(bool(_MIXED_SCRIPTS.search(word)) for word in plain)
-    return (len(latin) > 3 * _ENOUGH_WORDS and vowels < 0.3 * len(latin)) or mixed > 0.2 * len(plain)
-
-
-def _only_pictures(numbers: Sequence[int], share: str = "") -> str:
-    return f"{_pages(numbers)}{share} {'has' if len(numbers) == 1 else 'have'} pictures but no text"
-
-
-def _pages(numbers: Sequence[int]) -> str:
-    """Write page numbers: `Page 4`, `Pages 2–9, 12`; neighbours are joined, at most ten entries."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1][1:] = [number]
-        else:
-            runs.append([number])
-    shown = ", ".join("–".join(map(str, run)) for run in runs[:10])
-    more = f" and {len(runs) - 10} more runs" if len(runs) > 10 else ""
-    return f"{'Page' if len(numbers) == 1 else 'Pages'} {shown}{more}"
