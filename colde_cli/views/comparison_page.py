@@ -130,9 +130,9 @@ def _passages(comparison: Comparison, top: int, *, whole: bool) -> Iterator[Bloc
     counts = Counts(comparison.summary, sum(bool(pair.flags) for pair in pairs))
     yield counts if not same and extents(pairs)[0].kept else Only("markdown", counts)
     if not whole:
-        sections = ", --level section the scores of their sections" if comparison.related is False else ""
-        note = NoteBlock(f"--level passage lists what is only in A and only in B{sections}.", "dim")
-        yield Only("terminal", note)
+        scores = ", --level section the scores of their sections" if comparison.related is False else ""
+        more = f"--level passage lists what is only in A and only in B{scores}."
+        yield Only("terminal", NoteBlock(more, "dim"))
         yield Only("terminal", ClosestBlock(comparison, "chunks", min(top, _CLOSEST_CHUNKS)))
     listed = _by_part(comparison)
     names = ("Flagged changes", "Other changes")
