@@ -255,8 +255,7 @@ def _show_version(wanted: bool) -> None:
 def _root(
     context: typer.Context,
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Compare long documents by meaning: as a whole, section by section, chunk by chunk."""

@@ -35,10 +35,7 @@ _ENDLESS = 2**62
 
 
 def graph_of(
-    nodes: list[onnx.NodeProto],
-    inputs: dict[str, list[Any]],
-    outputs: dict[str, list[Any]],
-    **values: np.ndarray,
+    nodes: list[onnx.NodeProto], inputs: dict[str, list[Any]], outputs: dict[str, list[Any]], **values: np.ndarray
 ) -> onnx.ModelProto:
     """A graph of opset 17; `values` are its constants, inputs are int64 but vectors."""
     info, kinds = helper.make_tensor_value_info, {"chunk_vectors": TensorProto.FLOAT}
@@ -108,10 +105,7 @@ def graph_cases() -> Iterator[Case]:
         "scalar": (),
     }.items():
         filler = np.zeros(shape, np.float32)
-        yield (
-            f"shape_{name}",
-            written(ENCODER, encoder_of(plain, shape=tuple("ABC"[: len(shape)]), start=filler)),
-        )
+        yield (f"shape_{name}", written(ENCODER, encoder_of(plain, shape=tuple("ABC"[: len(shape)]), start=filler)))
     yield "doubles", other(node("Cast", ["start"], ["chunk_vectors"], to=TensorProto.DOUBLE), "input_ids")
     yield "nan", encoder(plain, start=start * np.nan)
     yield "huge_values", encoder(plain, start=start + np.float32(3e38))
@@ -120,10 +114,7 @@ def graph_cases() -> Iterator[Case]:
         ("growing", node("Concat", ["state", "state"], ["next"], axis=0)),
     ):
         yield name, encoder(loop([step]), steps=steps, yes=yes)
-    total = (
-        node("ReduceSum", ["big"], ["sum"], keepdims=0),
-        node("Add", ["start", "sum"], ["chunk_vectors"]),
-    )
+    total = (node("ReduceSum", ["big"], ["sum"], keepdims=0), node("Add", ["start", "sum"], ["chunk_vectors"]))
     for name, shape in (("thirty_gigabytes", (8, 10**9)), ("exabytes", (2**31, 2**31))):
         big = node("ConstantOfShape", ["size"], ["big"], value=filled)
         yield name, encoder(big, *total, size=np.array(shape, np.int64))
@@ -198,10 +189,7 @@ def _head(vectors: np.ndarray, attention: np.ndarray, directions: np.ndarray) ->
 def _external(place: str, offset: int, length: int) -> Alteration:
     """A chunk encoder whose weights lie elsewhere."""
     model = onnx.load_from_string(
-        encoder_of(
-            helper.make_node("Identity", ["start"], ["chunk_vectors"]),
-            start=np.zeros((1, HIDDEN), np.float32),
-        )
+        encoder_of(helper.make_node("Identity", ["start"], ["chunk_vectors"]), start=np.zeros((1, HIDDEN), np.float32))
     )
     tensor = model.graph.initializer[0]
     tensor.ClearField("raw_data")

@@ -128,13 +128,7 @@ def tokenizer_cases() -> Iterator[Case]:
     def words(more: dict[str, int]) -> Alteration:
         return changed(TOKENIZER, lambda values: values["model"]["vocab"].update(more))
 
-    for name, content in (
-        ("empty", ""),
-        ("text", "no"),
-        ("list", "[]"),
-        ("null", "null"),
-        ("deep", "[" * 200_000),
-    ):
+    for name, content in (("empty", ""), ("text", "no"), ("list", "[]"), ("null", "null"), ("deep", "[" * 200_000)):
         yield name, written(TOKENIZER, content)
     yield "cut", cut(TOKENIZER, 0.5)
     yield "large", written(TOKENIZER, b'{"a": "' + b"b" * 100_000_000 + b'"}')

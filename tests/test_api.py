@@ -176,11 +176,7 @@ def test_what_is_ignored_and_selected_is_left_out(model: Model, texts: list[Path
 
 
 @pytest.mark.parametrize(
-    ("a", "options", "sentence"),
-    [
-        ("-", {}, "Only one"),
-        (read, {"pages": (1, 2)}, "when a file is read"),
-    ],
+    ("a", "options", "sentence"), [("-", {}, "Only one"), (read, {"pages": (1, 2)}, "when a file is read")]
 )
 def test_options_that_do_not_fit_are_an_error(
     model: Model, texts: list[Path], a: Any, options: dict[str, Any], sentence: str
@@ -350,15 +346,7 @@ def test_every_public_name_is_there_and_earlier_ones_too() -> None:
     assert list(names) == sorted(names)
     assert len(names) <= 36
     assert set(names) <= set(dir(colde_cli))
-    for earlier in (
-        "Encoder",
-        "Hit",
-        "MissingFileError",
-        "compare_encodings",
-        "open_encoder",
-        "rank_files",
-        "select",
-    ):
+    for earlier in ("Encoder", "Hit", "MissingFileError", "compare_encodings", "open_encoder", "rank_files", "select"):
         assert getattr(colde_cli, earlier).__name__ == earlier
     for absent in ("nonesuch", "Nonesuch", "NonesuchError"):
         with pytest.raises(AttributeError, match=absent):

@@ -70,8 +70,7 @@ def test_the_version_is_that_of_the_package(capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [("difff", "a", "b"), ("index", "a"), ("diff", "a"), ("diff", "a", "b", "--fromat"), ("rank", "a"), ()],
+    "arguments", [("difff", "a", "b"), ("index", "a"), ("diff", "a"), ("diff", "a", "b", "--fromat"), ("rank", "a"), ()]
 )
 def test_wrong_usage_is_status_2(capsys: Capture, arguments: tuple[str, ...]) -> None:
     assert run(capsys, *arguments).status == 2

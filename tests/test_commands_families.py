@@ -20,10 +20,7 @@ def test_versions_are_found_as_the_schema_says(capsys: Capture) -> None:
     validate(value, "colde.dupes.1")
     assert list(value) == list(schema_of("colde.dupes.1")["properties"])
     assert done.status == 0
-    assert [[member["path"] for member in group["members"]] for group in value["groups"]] in (
-        [[V1, V2]],
-        [[V2, V1]],
-    )
+    assert [[member["path"] for member in group["members"]] for group in value["groups"]] in ([[V1, V2]], [[V2, V1]])
     assert value["groups"][0]["members"][1]["closest"]["relation"] in ("version", "near-duplicate")
     assert value["searched"] == 3
 
@@ -58,11 +55,7 @@ def test_other_formats_name_the_same_files(capsys: Capture, tmp_path: Path) -> N
     assert "same text as" in shown
     assert "100% of its 300 words" in " ".join(shown.split())
     rows = list(csv.DictReader(StringIO(run(capsys, "dupes", tmp_path, "--format", "csv").out)))
-    assert [(row["group"], row["relation"]) for row in rows] == [
-        ("1", ""),
-        ("1", "same-text"),
-        ("", "contained"),
-    ]
+    assert [(row["group"], row["relation"]) for row in rows] == [("1", ""), ("1", "same-text"), ("", "contained")]
     page = tmp_path / "found.md"
     run(capsys, "dupes", tmp_path, "-o", page)
     assert "a&#124;b.md" in page.read_text()
@@ -111,10 +104,7 @@ def test_subjects_are_told_apart_and_named(capsys: Capture, subjects: Path) -> N
     assert list(value) == list(schema_of("colde.clusters.1")["properties"])
     kinds = [{Path(member["path"]).name[:3] for member in cluster["members"]} for cluster in value["clusters"]]
     assert all(len(kind) == 1 for kind in kinds)
-    assert {word for cluster in value["clusters"] for word in cluster["words"]} <= {
-        *WELL.split("|"),
-        *TAX.split("|"),
-    }
+    assert {word for cluster in value["clusters"] for word in cluster["words"]} <= {*WELL.split("|"), *TAX.split("|")}
     assert value["searched"] == 16
 
 

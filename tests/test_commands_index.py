@@ -199,12 +199,7 @@ def test_a_folder_with_its_own_index_in_it(capsys: Capture, corpus: Path) -> Non
 
 
 def test_another_model_encodes_the_kept_text(
-    capsys: Capture,
-    corpus: Path,
-    index: Path,
-    model_folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture, corpus: Path, index: Path, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = tmp_path / "other"
     shutil.copytree(model_folder, other)
@@ -263,10 +258,7 @@ def test_a_damaged_record_is_found(capsys: Capture, corpus: Path, index: Path) -
         connection.execute("DELETE FROM vectors WHERE content = 2")
     connection.close()
     problems = as_json(capsys, "papers.colde", "--verify", status=2)["verify"]["problems"]
-    assert [("damaged" in problem, "missing" in problem) for problem in problems] == [
-        (True, False),
-        (False, True),
-    ]
+    assert [("damaged" in problem, "missing" in problem) for problem in problems] == [(True, False), (False, True)]
     assert run(capsys, "index", "papers.colde", "--verify").out.count("corpus/") == 2
 
 

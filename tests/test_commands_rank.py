@@ -14,18 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_line import (
-    EXAMPLES,
-    OTHER,
-    V1,
-    V2,
-    check_trouble,
-    run,
-    run_json,
-    run_process,
-    schema_of,
-    validate,
-)
+from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run, run_json, run_process, schema_of, validate
 from pdf_forms import Form
 
 from colde_cli.corpus.finding import walk
@@ -161,11 +150,7 @@ def test_bad_files_are_reported_and_the_rest_is_ranked(capsys: Capture, corpus: 
     value = json.loads(result.out)
     assert result.status == 0
     assert value["searched"] == 3
-    assert [Path(skipped["path"]).name for skipped in value["skipped"]] == [
-        "bad.pdf",
-        "empty.txt",
-        "photo.png",
-    ]
+    assert [Path(skipped["path"]).name for skipped in value["skipped"]] == ["bad.pdf", "empty.txt", "photo.png"]
     lines = result.err.splitlines()
     assert len(lines) == 3
     assert all(line.startswith("Warning: Skipped ") for line in lines)

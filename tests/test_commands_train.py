@@ -33,18 +33,7 @@ from colde_cli.learning.tokens import chunk_documents
 APP = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
 APP.command()(train)
 
-QUICK = [
-    "--epochs",
-    "2",
-    "--batch-size",
-    "8",
-    "--set",
-    "projection=16",
-    "--validation",
-    "0.4",
-    "--device",
-    "cpu",
-]
+QUICK = ["--epochs", "2", "--batch-size", "8", "--set", "projection=16", "--validation", "0.4", "--device", "cpu"]
 
 
 @pytest.fixture(scope="module")
@@ -115,12 +104,7 @@ def test_the_served_scores_are_those_the_threshold_was_fitted_on(data: Path, bac
     """The int8 graph and the ONNX head give what training measured, to the last figures of the card."""
     from sklearn.metrics import roc_auc_score
 
-    pairs = [
-        ("bees-0", "bees-1", 1),
-        ("boats-0", "boats-1", 1),
-        ("bees-0", "boats-0", 0),
-        ("bees-1", "boats-1", 0),
-    ]
+    pairs = [("bees-0", "bees-1", 1), ("boats-0", "boats-1", 1), ("bees-0", "boats-0", 0), ("bees-1", "boats-1", 0)]
     judged = tmp_path / "pairs.jsonl"
     judged.write_text("".join(json.dumps({"a": a, "b": b, "label": y}) + "\n" for a, b, y in pairs))
     output = tmp_path / "mine"

@@ -134,12 +134,7 @@ def test_an_slong_is_made_of_a_bert(
     ],
 )
 def test_documents_teach_before_their_labels_do(
-    data: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    system: str,
-    objective: str,
-    more: str,
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], system: str, objective: str, more: str
 ) -> None:
     backbone = write_backbone(tmp_path / "backbone", mask=True)
     given = [data, "-o", tmp_path / "one", "--system", system, "--backbone", backbone, *QUICK, *more.split()]
@@ -155,11 +150,7 @@ def test_documents_teach_before_their_labels_do(
 
 
 def test_what_means_nothing_to_a_system_is_refused(
-    data: Path,
-    backbone: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    data: Path, backbone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refusal(*arguments: object) -> str:
         result = run(capsys, "train", data, "-o", tmp_path / "mine", *map(str, arguments))
@@ -203,11 +194,7 @@ def test_options_that_are_not_given_are_the_recipes_own(
         assert run(capsys, "train", data, "-o", tmp_path / "mine", *given).status == 0
     frozen, tuned, smith, laser = (job.recipe for job in jobs)
     assert frozen == Recipe(
-        freeze_backbone=True,
-        learning_rate=1e-3,
-        max_memory=10**9,
-        ablations=("no-aug", "no-lstm"),
-        seed=2,
+        freeze_backbone=True, learning_rate=1e-3, max_memory=10**9, ablations=("no-aug", "no-lstm"), seed=2
     )
     assert tuned == Recipe(learning_rate=0.1, combine=False, seed=2)
     sizes = (("heads", 2), ("hidden", 16))

@@ -36,11 +36,7 @@ def prose(count: int, seed: int) -> str:
 def groups(found: Families) -> list[list[tuple[str, Relation | None, str]]]:
     return [
         [
-            (
-                Path(member.path).name,
-                member.closest.relation if member.closest else None,
-                name(member.closest),
-            )
+            (Path(member.path).name, member.closest.relation if member.closest else None, name(member.closest))
             for member in group.members
         ]
         for group in found.groups

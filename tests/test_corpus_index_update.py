@@ -326,10 +326,7 @@ def contents_of(index: Path) -> dict[str, tuple[str, bytes]]:
     """Text and document vector by name of file."""
     with Index.open(index) as opened:
         found = {
-            Path(item.path).name: (
-                opened.document(item.number).text,
-                opened.cards([item.number])[item.number],
-            )
+            Path(item.path).name: (opened.document(item.number).text, opened.cards([item.number])[item.number])
             for item in opened.documents()
         }
     return {name: (text, card.document_vector.tobytes()) for name, (text, card) in found.items()}
@@ -406,10 +403,7 @@ def test_an_index_that_another_process_writes_is_not_removed(tmp_path: Path, mon
 
     monkeypatch.setattr(writing_module, "_make_folder", overtaken)
     with contextlib.ExitStack() as other:
-        with (
-            pytest.raises(BadIndexError, match="being written by another process"),
-            writing(folder, make=True),
-        ):
+        with pytest.raises(BadIndexError, match="being written by another process"), writing(folder, make=True):
             pass
         assert (folder / INDEX_FILE).exists()
 

@@ -31,10 +31,7 @@ class Watched(Encoder):
         self.breaks = False
 
     def encode_chunked(
-        self,
-        documents: Sequence[Document],
-        chunked: Sequence[tuple[Chunk, ...]],
-        progress: Progress | None = None,
+        self, documents: Sequence[Document], chunked: Sequence[tuple[Chunk, ...]], progress: Progress | None = None
     ) -> list[Encoding]:
         self.windows.append([sum(len(chunk.ids) for chunk in chunks) for chunks in chunked])
         if self.breaks:
@@ -124,10 +121,7 @@ def test_closing_ends_the_encoder_in_the_middle_of_a_window(tmp_path: Path, enco
 
     class Counted(Watched):
         def encode_chunked(
-            self,
-            documents: Sequence[Document],
-            chunked: Sequence[tuple[Chunk, ...]],
-            progress: Progress | None = None,
+            self, documents: Sequence[Document], chunked: Sequence[tuple[Chunk, ...]], progress: Progress | None = None
         ) -> list[Encoding]:
             def advance(number: int) -> None:
                 done.append(number)

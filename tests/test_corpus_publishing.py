@@ -28,15 +28,7 @@ from permissions import POSIX, permissions_count
 from colde_cli.corpus import publishing
 from colde_cli.corpus.finding import APPLICATION
 from colde_cli.corpus.index_reader import FORMAT
-from colde_cli.corpus.publishing import (
-    fetch,
-    list_fetched,
-    newest_version,
-    pull,
-    push,
-    remove_fetched,
-    remove_old,
-)
+from colde_cli.corpus.publishing import fetch, list_fetched, newest_version, pull, push, remove_fetched, remove_old
 from colde_cli.corpus.remotes import FolderRemote, Remote, is_url, open_remote
 from colde_cli.errors import ColdeError, OptionError, RemoteError
 from colde_cli.settings import INDEX_FILE, cache_dir

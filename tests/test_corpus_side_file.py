@@ -124,10 +124,7 @@ def test_without_a_sound_side_file_every_document_is_scored(
         side.write_bytes(whole[:-9] if damage == "cut" else whole[:-9] + bytes([whole[-9] ^ 4]) + whole[-8:])
     query = corpus / "00-pump.txt"
     encoding = encode_query(query, encoder)
-    with (
-        Index.open(index) as opened,
-        pytest.warns(UserWarning, match=r"every document is scored; make it again"),
-    ):
+    with Index.open(index) as opened, pytest.warns(UserWarning, match=r"every document is scored; make it again"):
         results = rank_index(encoding, opened, encoder).results
     assert results == exact(index, query, encoder, monkeypatch)
     update_index(index, [], encoder)

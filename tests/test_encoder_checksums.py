@@ -72,11 +72,7 @@ def test_all_that_became_of_a_folder_is_named(folder: Path) -> None:
     (folder / "config.json").write_bytes(b"{ }")
     (folder / ".git").mkdir()
     (folder / ".git" / "HEAD").write_bytes(b"main")
-    assert found(folder) == {
-        "altered": ("config.json",),
-        "missing": ("README.md",),
-        "added": ("onnx/other.onnx",),
-    }
+    assert found(folder) == {"altered": ("config.json",), "missing": ("README.md",), "added": ("onnx/other.onnx",)}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="named pipes and links")

@@ -59,12 +59,7 @@ def test_shapes_and_lengths(encoder: Encoder) -> None:
 
 
 def test_a_bare_heading_stands_for_the_sections_under_it(encoder: Encoder) -> None:
-    parts = [
-        Part("1 Method", ""),
-        Part("1.1 Data", prose(1, 90), 2),
-        Part("2 End", prose(2, 60)),
-        Part("3 Thanks", ""),
-    ]
+    parts = [Part("1 Method", ""), Part("1.1 Data", prose(1, 90), 2), Part("2 End", prose(2, 60)), Part("3 Thanks", "")]
     encoding = encoder.encode(assemble("", "", parts))
     assert [chunk.section for chunk in encoding.chunks] == [1, 2, 3], "a bare heading at the end is still read"
     method, data = encoding.section_vectors[:2]

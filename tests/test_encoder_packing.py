@@ -145,11 +145,7 @@ def test_padding_spelt_out_does_not_end_a_row() -> None:
 
 def test_a_long_sentence_goes_on_in_the_next_row() -> None:
     rows = sentences("wax honey comb frame brood. Mast", row_tokens=4)
-    assert rows.ids.tolist() == [
-        ids("wax honey comb frame"),
-        [*ids("brood ."), 0, 0],
-        [*ids("mast"), 0, 0, 0],
-    ]
+    assert rows.ids.tolist() == [ids("wax honey comb frame"), [*ids("brood ."), 0, 0], [*ids("mast"), 0, 0, 0]]
     assert rows.paragraphs.tolist() == [0, 0, 0]
 
 

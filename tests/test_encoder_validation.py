@@ -45,8 +45,7 @@ def changed(values: dict[str, Any], place: Place, value: object) -> dict[str, An
 
 
 ODD = st.one_of(
-    *(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),
-    st.sampled_from([[], {}, 10**400]),
+    *(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)), st.sampled_from([[], {}, 10**400])
 )
 
 
@@ -77,11 +76,7 @@ def test_a_configuration_is_read_or_refused(
         (("chunk_tokens",), 1.5, "chunk_tokens must be a whole number, not 1.5"),
         (("threshold",), float("nan"), "holds NaN, which is not a number"),
         (("calibration", "kind"), "spline", "calibration.kind must be 'platt' or 'isotonic', not 'spline'"),
-        (
-            ("calibration", "probabilities", 0),
-            1.02,
-            "calibration.probabilities[0] must be a number from 0 to 1",
-        ),
+        (("calibration", "probabilities", 0), 1.02, "calibration.probabilities[0] must be a number from 0 to 1"),
         (("calibration", "probabilities", 0), 0.99, "the probabilities of calibration must not fall"),
         (("calibration", "ceiling"), 1.5, "calibration.ceiling must be a number from 1e-06 to 1"),
         (("calibration", "scores"), [], "calibration needs as many probabilities as scores"),
@@ -151,12 +146,7 @@ ALTERATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 @pytest.mark.parametrize("alteration", ALTERATIONS)
 @pytest.mark.parametrize(("name", "array"), [(name, array) for name in ARRAYS for array in ARRAYS[name]])
 def test_altered_arrays_are_refused(
-    copied: Path,
-    altered: Callable[[str, bytes], Path],
-    tmp_path: Path,
-    name: str,
-    array: str,
-    alteration: str,
+    copied: Path, altered: Callable[[str, bytes], Path], tmp_path: Path, name: str, array: str, alteration: str
 ) -> None:
     with np.load(copied / name) as file:
         arrays = {key: file[key] for key in file.files}

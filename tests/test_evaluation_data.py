@@ -35,10 +35,7 @@ def test_the_example_is_read(repository: Path) -> None:
     assert len(data.documents) == data.files[0].count == 32
     first = data.documents[0]
     assert (first.id, first.label) == ("bees-spring", "beekeeping")
-    assert [section.heading for section in first.document.sections][:2] == [
-        "The first inspection",
-        "Food and space",
-    ]
+    assert [section.heading for section in first.document.sections][:2] == ["The first inspection", "Food and space"]
 
 
 def test_every_kind_of_content(tmp_path: Path) -> None:
@@ -116,9 +113,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_a_link_from_elsewhere_is_company_enough(tmp_path: Path) -> None:
     path = write(
-        tmp_path / "data.jsonl",
-        {"id": "a", "text": "x", "label": "one"},
-        {"id": "b", "text": "y", "related": ["a"]},
+        tmp_path / "data.jsonl", {"id": "a", "text": "x", "label": "one"}, {"id": "b", "text": "y", "related": ["a"]}
     )
     assert Positives.of(read_data([path])).partners(0).tolist() == [1]
 

@@ -50,11 +50,7 @@ class Numbered:
 
 
 def row(
-    name: str,
-    text: str = "x",
-    split: str | None = None,
-    related: tuple[str, ...] = (),
-    label: str | None = None,
+    name: str, text: str = "x", split: str | None = None, related: tuple[str, ...] = (), label: str | None = None
 ) -> TrainingDocument:
     return TrainingDocument(name, assemble("", name, [Part("", text)]), label, related, split, "here")
 
@@ -272,10 +268,6 @@ def test_the_centre_is_that_of_validation_documents_only() -> None:
     pairs = [LabelledPair(one, other, one == "0", None, "validation") for one, other in itertools.pairwise(held)]
     pairs += [LabelledPair("a", "b", True, None, "test"), LabelledPair("a", "c", False, None, "test")]
     field = make_evaluation_set("f", rows, pairs)
-    vectors = {name: [[3.0, 1.0]] for name in held} | {
-        "a": [[4.0, 1.0]],
-        "b": [[5.0, 1.0]],
-        "c": [[3.0, 2.0]],
-    }
+    vectors = {name: [[3.0, 1.0]] for name in held} | {"a": [[4.0, 1.0]], "b": [[5.0, 1.0]], "c": [[3.0, 2.0]]}
     known = {name: encoding(field.documents[name], found) for name, found in vectors.items()}
     assert centred_mean(field, known).scores([("a", "b"), ("a", "c")]) == pytest.approx([1, 0], abs=1e-6)

@@ -57,10 +57,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
         folder = tmp_path_factory.mktemp("model")
         backbone = load_backbone(str(write_backbone(tmp_path_factory.mktemp("backbone"))))
         config = replace(
-            model_config(Recipe(projection=8, residual="none"), backbone),
-            max_chunks=6,
-            threshold=0.5,
-            **changes,
+            model_config(Recipe(projection=8, residual="none"), backbone), max_chunks=6, threshold=0.5, **changes
         )
         torch.manual_seed(0)
         model = Colde(config).eval()

@@ -20,13 +20,7 @@ if TYPE_CHECKING:
     from transformers import BertConfig, BertModel
 
     from colde_cli.learning.colde import Colde
-    from colde_cli.learning.gradient_cache import (
-        TrainedChunks,
-        activation_bytes,
-        cached_backward,
-        micro_batches,
-        plan,
-    )
+    from colde_cli.learning.gradient_cache import TrainedChunks, activation_bytes, cached_backward, micro_batches, plan
 
 pytestmark = pytest.mark.usefixtures("late_imports")
 

@@ -310,10 +310,7 @@ def test_shipped_int8_vectors_stay_with_the_trained_ones(tmp_path: Path, model_f
     encoder = load_colde(open_folder(model_folder), attention="eager").encoder
     write_chunk_encoder(encoder, tmp_path / "full.onnx", masked=False)
     quantize_dynamic(
-        tmp_path / "full.onnx",
-        tmp_path / "plain8.onnx",
-        weight_type=QuantType.QInt8,
-        op_types_to_quantize=["MatMul"],
+        tmp_path / "full.onnx", tmp_path / "plain8.onnx", weight_type=QuantType.QInt8, op_types_to_quantize=["MatMul"]
     )
     chunks = chunks_of_licence(model_folder)
     assert len(chunks) >= 3

@@ -46,13 +46,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("late_imports")
 
 RECIPE = Recipe(
-    freeze_backbone=True,
-    epochs=3,
-    batch_size=8,
-    learning_rate=3e-3,
-    projection=16,
-    residual="none",
-    patience=0,
+    freeze_backbone=True, epochs=3, batch_size=8, learning_rate=3e-3, projection=16, residual="none", patience=0
 )
 
 

@@ -65,11 +65,7 @@ def write_data(folder: Path, most: int | None) -> tuple[list[Path], Path, list[t
     files, pairs = [], []
     for name, subjects in FILES.items():
         lines = [
-            {
-                "id": f"{subject}-{number}",
-                "label": subject,
-                "text": sentences(generator, SUBJECTS[subject], 6),
-            }
+            {"id": f"{subject}-{number}", "label": subject, "text": sentences(generator, SUBJECTS[subject], 6)}
             for subject in subjects
             for number in range(TRAINING + VALIDATION)
         ]

@@ -52,11 +52,7 @@ def fitted(*sets: tuple[np.ndarray, np.ndarray]) -> ScoreFit:
 
 
 def fit(
-    related: np.ndarray,
-    table: np.ndarray,
-    domains: np.ndarray,
-    names: Sequence[str],
-    start: ScoreWeights = USUAL,
+    related: np.ndarray, table: np.ndarray, domains: np.ndarray, names: Sequence[str], start: ScoreWeights = USUAL
 ) -> ScoreFit:
     """The fit of parts that no statistics change, each pair of two documents of its own."""
     documents = np.arange(2 * len(related)).reshape(-1, 2)
@@ -199,16 +195,7 @@ def field_profile(spread: float = 0.15, documents: int = 100) -> FieldProfile:
     scores = np.sort(np.random.default_rng(0).normal(0.3, spread, 2000)).astype(np.float32)
     empty = np.zeros(0, np.float32)
     return FieldProfile(
-        "field",
-        documents,
-        "model",
-        empty,
-        empty,
-        empty,
-        np.zeros(0, np.uint16),
-        np.zeros(len(PARTS)),
-        scores,
-        empty,
+        "field", documents, "model", empty, empty, empty, np.zeros(0, np.uint16), np.zeros(len(PARTS)), scores, empty
     )
 
 

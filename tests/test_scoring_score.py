@@ -81,9 +81,7 @@ def tiled(card: Card, times: int) -> Card:
 
 def with_chunks(centred_unit_vectors: list[list[float]], shares: list[float]) -> Card:
     return replace(
-        card_of(0),
-        centred_unit_vectors=np.array(centred_unit_vectors, np.float32),
-        shares=np.array(shares, np.float32),
+        card_of(0), centred_unit_vectors=np.array(centred_unit_vectors, np.float32), shares=np.array(shares, np.float32)
     )
 
 
@@ -203,11 +201,7 @@ def test_a_model_that_was_not_fitted_gives_a_score_alone() -> None:
 def test_an_unknown_part_and_missing_words_are_refused() -> None:
     with pytest.raises(ValueError, match="weather"):
         part_score("weather", card_of(1), card_of(2), ALL)
-    for name, lacking in (
-        ("words", {"terms": None}),
-        ("opening", {"opening": None}),
-        ("mentions", {"opening": None}),
-    ):
+    for name, lacking in (("words", {"terms": None}), ("opening", {"opening": None}), ("mentions", {"opening": None})):
         bare = replace(card_of(1), **lacking)  # type: ignore[arg-type]
         for pair in ((bare, card_of(2)), (card_of(2), bare)):
             with pytest.raises(ValueError, match=name):

@@ -203,8 +203,7 @@ def test_names_dates_sizes_sections_and_scores_choose(
 
 
 @pytest.mark.parametrize(
-    "asked",
-    [{"newer": "soon"}, {"min_size": "large"}, {"budget": "-1"}, {"budget": "nan"}, {"newer": "9" * 41}],
+    "asked", [{"newer": "soon"}, {"min_size": "large"}, {"budget": "-1"}, {"budget": "nan"}, {"newer": "9" * 41}]
 )
 def test_filters_that_mean_nothing_are_told(service: Any, asked: dict[str, str]) -> None:
     problem(service.post("/v1/rank", files={"file": ("q.md", QUERY)}, data=asked), 422, next(iter(asked)))

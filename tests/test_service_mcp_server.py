@@ -146,14 +146,7 @@ def test_nothing_outside_the_folders_is_read(tmp_path: Path) -> None:
     (inside / "folder").symlink_to(outside)
 
     async def talk(client: Any) -> None:
-        for name in (
-            "../outside/a.md",
-            str(outside / "a.md"),
-            "link.md",
-            "folder/a.md",
-            "/etc/passwd",
-            "~/x",
-        ):
+        for name in ("../outside/a.md", str(outside / "a.md"), "link.md", "folder/a.md", "/etc/passwd", "~/x"):
             for said in (
                 await refused(client, "read_passages", document=name),
                 await refused(client, "compare", a="a.md", b=name),
@@ -196,10 +189,7 @@ def test_what_an_agent_asks_wrongly_is_said_in_a_sentence() -> None:
         assert "is no cursor" in said
         assert "pages 1 to 9" in await refused(client, "read_passages", document=V1, page=10)
         assert "has no pages" in await refused(client, "read_passages", document="README.md", page=1)
-        for said in (
-            await refused(client, "rank", query=V1, corpus=".", k=0),
-            await refused(client, "nothing"),
-        ):
+        for said in (await refused(client, "rank", query=V1, corpus=".", k=0), await refused(client, "nothing")):
             assert said
         text, _ = await call(client, "read_passages", document=V1)  # and it goes on
         assert "72 passages, 9 pages" in text
@@ -213,11 +203,7 @@ def test_standard_output_is_the_protocols_alone(tmp_path: Path) -> None:
         "jsonrpc": "2.0",
         "id": 1,
         "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "t", "version": "1"},
-        },
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
     }
     done = run_process("mcp", "--root", tmp_path, stdin=f"not json\n{json.dumps(ask)}\n".encode())
     answers = [json.loads(line) for line in done.out.splitlines()]

@@ -109,10 +109,7 @@ def settings(system: str, *texts: str) -> dict[str, object]:
 
 def test_settings_have_the_kind_of_what_they_set() -> None:
     assert settings("han", "hidden=7", "dropout=0.5") == {"network": (("dropout", 0.5), ("hidden", 7))}
-    assert settings("arci", "channels=8,16", "row_tokens=9") == {
-        "row_tokens": 9,
-        "network": (("channels", (8, 16)),),
-    }
+    assert settings("arci", "channels=8,16", "row_tokens=9") == {"row_tokens": 9, "network": (("channels", (8, 16)),)}
     assert settings("smith", "paper_compat=true") == {"network": (("paper_compat", True),)}
     given = ["temperature=0.1", "residual=none", "head-learning-rate=3e-4", "memory_bank=9"]
     assert parse_settings(given, "colde", {}) == {

@@ -67,11 +67,7 @@ def test_what_each_objective_pairs() -> None:
 
 
 @given(
-    st.integers(1, 300),
-    st.integers(0, 300),
-    st.integers(1, 254),
-    st.sampled_from(OBJECTIVES),
-    st.integers(0, 2**31),
+    st.integers(1, 300), st.integers(0, 300), st.integers(1, 254), st.sampled_from(OBJECTIVES), st.integers(0, 2**31)
 )
 def test_every_pair_fits_and_comes_from_its_document(
     length: int, more: int, capacity: int, objective: str, seed: int

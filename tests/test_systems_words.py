@@ -121,11 +121,7 @@ def test_every_word_counts(case: Case) -> None:
     words = text.split(" ")
     before = case.run(network, [text])
     for place in (0, len(words) // 2, len(words) - 1):
-        changed = [
-            *words[:place],
-            "feather" + ("." if words[place].endswith(".") else ""),
-            *words[place + 1 :],
-        ]
+        changed = [*words[:place], "feather" + ("." if words[place].endswith(".") else ""), *words[place + 1 :]]
         assert (case.run(network, [" ".join(changed)]) - before).abs().max() > 1e-6
 
 

@@ -7,14 +7,7 @@ import json
 import re
 from dataclasses import replace
 
-from colde_cli.evaluation.result import (
-    Evaluation,
-    Figure,
-    RobustnessResult,
-    SetResult,
-    SystemFacts,
-    SystemResult,
-)
+from colde_cli.evaluation.result import Evaluation, Figure, RobustnessResult, SetResult, SystemFacts, SystemResult
 from colde_cli.views import evaluation_view as text
 from colde_cli.views.evaluation_view import evaluation_html, evaluation_table
 from colde_cli.views.json import evaluation_json

@@ -7,22 +7,14 @@ from typing import Annotated
 
 import typer
 
-from colde_cli.commands.options import (
-    FolderOption,
-    GlobOption,
-    ModelOption,
-    PasswordOption,
-    Reporter,
-    Runtime,
-)
+from colde_cli.commands.options import FolderOption, GlobOption, ModelOption, PasswordOption, Reporter, Runtime
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
 
 
 def adapt(
     documents: Annotated[
-        list[Path],
-        typer.Argument(metavar="DOCUMENTS", help="Folders, with everything below them, and files."),
+        list[Path], typer.Argument(metavar="DOCUMENTS", help="Folders, with everything below them, and files.")
     ],
     *,
     output: FolderOption = None,

@@ -29,15 +29,13 @@ FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
 
 def clusters(
     corpus: Annotated[
-        list[str],
-        typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files; or an index."),
+        list[str], typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files; or an index.")
     ],
     *,
     top: TopOption = 5,
     min_score: MinScoreOption = None,
     resolution: Annotated[
-        float,
-        option("--resolution", min=0.01, metavar="NUMBER", help="Above 1 makes more and smaller clusters."),
+        float, option("--resolution", min=0.01, metavar="NUMBER", help="Above 1 makes more and smaller clusters.")
     ] = 1.0,
     glob: GlobOption = None,
     field: FieldOption = "corpus",

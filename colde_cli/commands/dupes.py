@@ -38,8 +38,7 @@ MAX_REPORTS = 50
 
 def dupes(
     corpus: Annotated[
-        list[str],
-        typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files; or an index."),
+        list[str], typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files; or an index.")
     ],
     *,
     min_share: Annotated[
@@ -88,12 +87,7 @@ def dupes(
         check_reports(reports)
     with progress("Reading", "documents", show=not reporter.quiet) as advance:
         found = find_dupes(
-            places,
-            min_share=min_share,
-            min_contained=min_contained,
-            glob=glob,
-            password=password,
-            progress=advance,
+            places, min_share=min_share, min_contained=min_contained, glob=glob, password=password, progress=advance
         )
     reporter.about_skipped(found.skipped)
     for path, sentences in found.half_read:
@@ -106,11 +100,7 @@ def dupes(
 
 
 def _write_reports(
-    found: Families,
-    folder: Path,
-    model: Model,
-    password: str | None,
-    reporter: Reporter,
+    found: Families, folder: Path, model: Model, password: str | None, reporter: Reporter
 ) -> ReportNames:
     """Write a report on each of the first pairs, and the page that links them; return the names of the reports."""
     from colde_cli.views.progress import progress

@@ -75,8 +75,7 @@ def evaluate(
     field: Annotated[str | None, option("--field", panel=_FIGURES, metavar="docs|NAME|FOLDER", help=FIELD_HELP)] = None,
     parts: Annotated[bool, option("--parts", hidden=True, help="As --baseline parts.")] = False,
     retrieval: Annotated[
-        bool,
-        option("--retrieval", panel=_FIGURES, help="Also search for each document's partners among all."),
+        bool, option("--retrieval", panel=_FIGURES, help="Also search for each document's partners among all.")
     ] = False,
     robustness: Annotated[
         str | None,
@@ -154,12 +153,7 @@ def _make_attack(names: str | None, seed: int) -> Attack | None:
         from colde_cli.evaluation.robustness import robustness
 
         report = robustness(
-            model.encoder,
-            evaluation_set.documents,
-            evaluation_set.pairs,
-            chosen,
-            threshold=threshold,
-            seed=seed,
+            model.encoder, evaluation_set.documents, evaluation_set.pairs, chosen, threshold=threshold, seed=seed
         )
         notes = tuple(note for protocol in report.protocols for note in protocol.notes)
         return RobustnessResult(report.to_json(), tuple(report.tables()), notes)

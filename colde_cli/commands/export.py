@@ -28,8 +28,7 @@ class ExportPrecision(StrEnum):
 
 def export(
     model: Annotated[
-        str,
-        typer.Argument(metavar="MODEL", help="Name or folder of a model with weights (model.safetensors)."),
+        str, typer.Argument(metavar="MODEL", help="Name or folder of a model with weights (model.safetensors).")
     ],
     precision: Annotated[
         list[ExportPrecision] | None,

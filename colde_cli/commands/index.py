@@ -60,13 +60,11 @@ def index(
         ),
     ] = False,
     status: Annotated[
-        bool,
-        option("--status", envvar=None, help="Show what an index holds and whether its files have changed."),
+        bool, option("--status", envvar=None, help="Show what an index holds and whether its files have changed.")
     ] = False,
     verify: VerifyOption = False,
     compact: Annotated[
-        bool,
-        option("--compact", envvar=None, help="Drop what no document needs any more, and free the space."),
+        bool, option("--compact", envvar=None, help="Drop what no document needs any more, and free the space.")
     ] = False,
     cluster: Annotated[
         str | None,
@@ -88,12 +86,7 @@ def index(
     ] = None,
     pull: Annotated[
         str | None,
-        option(
-            "--pull",
-            panel=REMOTE,
-            metavar="URL",
-            help="Fetch a published index into the folder of the index.",
-        ),
+        option("--pull", panel=REMOTE, metavar="URL", help="Fetch a published index into the folder of the index."),
     ] = None,
     force: Annotated[
         bool, option("--force", panel=REMOTE, help="Push or pull even if that replaces changes made there.")

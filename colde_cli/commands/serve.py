@@ -17,8 +17,7 @@ _QUEUE = 8
 
 def serve(
     place: Annotated[
-        str,
-        typer.Argument(metavar="INDEX", help="An index, or s3://BUCKET/NAME.colde, or a folder of documents."),
+        str, typer.Argument(metavar="INDEX", help="An index, or s3://BUCKET/NAME.colde, or a folder of documents.")
     ],
     *,
     host: Annotated[str, option("--host", panel=ACCESS, metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",

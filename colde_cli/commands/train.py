@@ -186,8 +186,7 @@ def train(
         ),
     ],
     output: Annotated[
-        Path | None,
-        option("--output", "-o", panel=RUN, metavar="FOLDER", help=FOLDER_HELP, show_default=False),
+        Path | None, option("--output", "-o", panel=RUN, metavar="FOLDER", help=FOLDER_HELP, show_default=False)
     ] = None,
     prepare: Annotated[
         Path | None,
@@ -244,18 +243,12 @@ def train(
     freeze_backbone: Annotated[
         bool,
         option(
-            "--freeze-backbone",
-            panel=MODEL,
-            help="CoLDE: train the head only, minutes on a CPU. The place to start.",
+            "--freeze-backbone", panel=MODEL, help="CoLDE: train the head only, minutes on a CPU. The place to start."
         ),
     ] = False,
     ablations: Annotated[
         list[Ablation] | None,
-        option(
-            "--ablation",
-            panel=MODEL,
-            help="CoLDE: leave a part out, as in the paper's table; may be repeated.",
-        ),
+        option("--ablation", panel=MODEL, help="CoLDE: leave a part out, as in the paper's table; may be repeated."),
     ] = None,
     chunk_tokens: Annotated[
         int | None,
@@ -302,11 +295,7 @@ def train(
     epochs: Annotated[
         int | None,
         option(
-            "--epochs",
-            panel=TRAINING,
-            min=0,
-            help="Passes over the data at most.",
-            show_default="25; other systems 10",
+            "--epochs", panel=TRAINING, min=0, help="Passes over the data at most.", show_default="25; other systems 10"
         ),
     ] = None,
     batch_size: Annotated[
@@ -352,8 +341,7 @@ def train(
         ),
     ] = None,
     seed: Annotated[
-        int | None,
-        option("--seed", panel=TRAINING, min=0, help="Seed of all random choices.", show_default="0"),
+        int | None, option("--seed", panel=TRAINING, min=0, help="Seed of all random choices.", show_default="0")
     ] = None,
     device: Annotated[str, option("--device", panel=RUN, metavar="auto|cpu|cuda[:N]", help=DEVICE_HELP)] = "auto",
     max_time: Annotated[
@@ -372,8 +360,7 @@ def train(
         bool, option("--overwrite", panel=RUN, help="Replace the model folder, or an unfinished run.")
     ] = False,
     card_note: Annotated[
-        str,
-        option("--card-note", panel=RUN, metavar="TEXT", help="Text for the model's card, e.g. its licence."),
+        str, option("--card-note", panel=RUN, metavar="TEXT", help="Text for the model's card, e.g. its licence.")
     ] = "",
     # Options of earlier versions for values of --set.
     trainable_layers: Annotated[int | None, _setting("trainable_layers", 1)] = None,

@@ -157,10 +157,7 @@ def worst_first(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
     order = {state: place for place, state in enumerate(FileState)}
     order[FileState.RENAMED] = order[FileState.EDITED]  # it may be edited, too
     return tuple(
-        sorted(
-            changes,
-            key=lambda change: (order[change.state], -change.weight, -change.changes, change.a or change.b),
-        )
+        sorted(changes, key=lambda change: (order[change.state], -change.weight, -change.changes, change.a or change.b))
     )
 
 

@@ -196,13 +196,7 @@ class _Update:
         self._written, self._committed, self._dirty = 0, time.monotonic(), False
 
     def run(
-        self,
-        places: Sequence[Path],
-        glob: str | None,
-        forget: Sequence[Path],
-        *,
-        drop_missing: bool,
-        reread: bool,
+        self, places: Sequence[Path], glob: str | None, forget: Sequence[Path], *, drop_missing: bool, reread: bool
     ) -> IndexUpdate:
         self._begin()
         try:

@@ -366,11 +366,7 @@ def verify_index(folder: Path) -> IndexCheck:
 
 def _check_records(connection: sqlite3.Connection) -> tuple[int, list[str]]:
     """The number of records, and sentences on those that are damaged."""
-    tables = {
-        "contents": ("number", "text"),
-        "vectors": ("content", "vectors"),
-        "profile": ("documents", "profile"),
-    }
+    tables = {"contents": ("number", "text"), "vectors": ("content", "vectors"), "profile": ("documents", "profile")}
     count, problems = 0, []
     for table, (column, name) in tables.items():
         for number, checksum, record in connection.execute(f"SELECT {column}, checksum, record FROM {table}"):

@@ -250,10 +250,7 @@ class Store:
         """Keep encodings in `cache` (None keeps none); `options` name everything that changes what is read."""
         self._cache = cache
         self._base = digest(
-            f"{FORMAT} {VERSION}".encode(),
-            reader_digest(),
-            encoder.identity,
-            *(option.encode() for option in options),
+            f"{FORMAT} {VERSION}".encode(), reader_digest(), encoder.identity, *(option.encode() for option in options)
         )
 
     def key(self, path: Path) -> bytes:

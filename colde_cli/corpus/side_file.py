@@ -79,12 +79,7 @@ class Likely:
 
 
 def find_candidates(
-    query: Scorable,
-    index: Index,
-    encoder: DocumentEncoder,
-    top: int,
-    chosen: Filter = ALL,
-    own: Sequence[int] = (),
+    query: Scorable, index: Index, encoder: DocumentEncoder, top: int, chosen: Filter = ALL, own: Sequence[int] = ()
 ) -> Likely | None:
     """Find the documents that deserve an exact score; None where all do.
 
@@ -319,10 +314,7 @@ class _Spool:
         for place, block in _read(self._values, np.int8, self._size * 4096):
             _array(mapped, entries["values"]).reshape(-1)[place : place + len(block)] = block
         self._invert(
-            lengths,
-            arrays["starts"],
-            _array(mapped, entries["documents"]),
-            _array(mapped, entries["weights"]),
+            lengths, arrays["starts"], _array(mapped, entries["documents"]), _array(mapped, entries["weights"])
         )
         for entry in entries.values():
             entry["crc"] = _checksum(mapped, entry)

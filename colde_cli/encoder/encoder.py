@@ -263,12 +263,7 @@ class Encoder:
             for place, chunk in zip(places, chunks, strict=True)
         ]
         vectors = remembered(
-            keys,
-            chunks,
-            self.cache,
-            lambda missing: self._runner.result().run(missing, progress),
-            progress,
-            _BLOCK,
+            keys, chunks, self.cache, lambda missing: self._runner.result().run(missing, progress), progress, _BLOCK
         )
         return np.stack([vectors[key] for key in keys])
 
@@ -312,10 +307,7 @@ class Encoder:
         return Batch(chunked, encode, self.centred_unit_vectors, self.finish).encodings()
 
     def encode_chunked(
-        self,
-        documents: Sequence[Document],
-        chunked: Sequence[tuple[Chunk, ...]],
-        progress: Progress | None = None,
+        self, documents: Sequence[Document], chunked: Sequence[tuple[Chunk, ...]], progress: Progress | None = None
     ) -> list[Encoding]:
         """Encode documents whose chunks, `chunked`, are known; each has one at least."""
         vectors = self.encode_chunks([chunk for chunks in chunked for chunk in chunks], progress)

@@ -261,10 +261,7 @@ class DocumentEncoder(Protocol):
         """Cut documents into chunks; encode them when their vectors are asked for, if the model can."""
 
     def encode_chunked(
-        self,
-        documents: Sequence[Document],
-        chunked: Sequence[tuple[Chunk, ...]],
-        progress: Progress | None = None,
+        self, documents: Sequence[Document], chunked: Sequence[tuple[Chunk, ...]], progress: Progress | None = None
     ) -> list[Encoding]:
         """Encode several documents whose chunks are known, all scheduled together."""
 

@@ -126,9 +126,7 @@ class HeadRunner:
         cropped = tuple(weights[:own, :other] for weights, (own, other) in zip(attention, pairs, strict=True))
         check_finite(cropped, self._graph.path)
         return HeadOutput(
-            vectors,
-            cropped,
-            tuple(values[:own] for values, own in zip(centred_unit_vectors, lengths, strict=True)),
+            vectors, cropped, tuple(values[:own] for values, own in zip(centred_unit_vectors, lengths, strict=True))
         )
 
 

@@ -7,13 +7,7 @@ from pathlib import Path
 
 from colde_cli import settings
 from colde_cli.encoder.encoding import DocumentEncoder
-from colde_cli.encoder.layout import (
-    ModelFolder,
-    SystemFolder,
-    is_other_system,
-    open_folder,
-    open_system_folder,
-)
+from colde_cli.encoder.layout import ModelFolder, SystemFolder, is_other_system, open_folder, open_system_folder
 from colde_cli.encoder.vector_cache import Cache
 from colde_cli.errors import OptionError, called
 from colde_cli.scoring.profile import Field, FieldProfile, ModelStatistics

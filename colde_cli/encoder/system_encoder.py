@@ -68,10 +68,7 @@ class SystemRunner:
         """
 
         def encode(item: Rows) -> FloatArray:
-            feed = {
-                "rows": item.ids[None].astype(np.int64),
-                "paragraphs": item.paragraphs[None].astype(np.int64),
-            }
+            feed = {"rows": item.ids[None].astype(np.int64), "paragraphs": item.paragraphs[None].astype(np.int64)}
             (vectors,) = self.graph.run(feed, {"vectors": (1, self.dim)}, tokens=item.ids.size)
             if progress is not None:
                 progress(1)
@@ -218,10 +215,7 @@ class SystemEncoder:
         return self.encode_many(documents, progress)
 
     def encode_chunked(
-        self,
-        documents: Sequence[Document],
-        chunked: Sequence[tuple[Chunk, ...]],
-        progress: Progress | None = None,
+        self, documents: Sequence[Document], chunked: Sequence[tuple[Chunk, ...]], progress: Progress | None = None
     ) -> list[Encoding]:
         """Encode several documents whose chunks are known; without `parts` the chunks are not used."""
         texts = []

@@ -397,10 +397,7 @@ def _relevant(rows: Sequence[TrainingDocument], gallery: Sequence[str]) -> tuple
 
 
 def read_evaluation_sets(
-    docs: Path | Sequence[Path],
-    pairs: Path | Sequence[Path],
-    validation: Path | Sequence[Path],
-    split: str,
+    docs: Path | Sequence[Path], pairs: Path | Sequence[Path], validation: Path | Sequence[Path], split: str
 ) -> list[EvaluationSet]:
     """Read one set per file of documents; its pairs are in the file at the same position.
 

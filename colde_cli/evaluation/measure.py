@@ -242,8 +242,7 @@ def _draws(metrics: Callable[[Floats], dict[str, Floats]], bootstrap: PairBootst
     names = by_documents[0] if by_documents else ()
     return {
         name: Draws(
-            np.concatenate([block[name] for block in by_documents]),
-            np.concatenate([block[name] for block in by_pairs]),
+            np.concatenate([block[name] for block in by_documents]), np.concatenate([block[name] for block in by_pairs])
         )
         for name in names
     }

@@ -322,8 +322,7 @@ class Draws:
 def mean_draws(several: Sequence[Draws]) -> Draws:
     """Draws of the mean of a metric over evaluation sets without common documents."""
     return Draws(
-        np.mean([item.documents for item in several], axis=0),
-        np.mean([item.pairs for item in several], axis=0),
+        np.mean([item.documents for item in several], axis=0), np.mean([item.pairs for item in several], axis=0)
     )
 
 

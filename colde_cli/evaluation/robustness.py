@@ -150,11 +150,7 @@ class RobustnessReport:
 def _self_table(protocol: ProtocolReport) -> Table:
     header = ("attack", "documents", "Δcos mean", "Δcos max", "Δscore mean", "Δscore max")
     rows = tuple(
-        (
-            row.attack,
-            str(row.documents),
-            *_numbers(row.cosine_mean, row.cosine_max, row.score_mean, row.score_max),
-        )
+        (row.attack, str(row.documents), *_numbers(row.cosine_mean, row.cosine_max, row.score_mean, row.score_max))
         for row in protocol.against_itself
     )
     return f"{protocol.title}: a document and itself", header, rows
@@ -288,9 +284,7 @@ def shortened(document: Document, end: int) -> Document:
     kept = [section for section in document.sections if section.span.start < end]
     sections = tuple(
         replace(
-            section,
-            span=Span(section.span.start, min(end, section.span.end)),
-            body_start=min(end, section.body_start),
+            section, span=Span(section.span.start, min(end, section.span.end)), body_start=min(end, section.body_start)
         )
         for section in kept
     )

@@ -234,19 +234,10 @@ def part_systems(model: ModelSystem) -> list[ScoringSystem]:
         raise OptionError(f"The score of {model.name} has one part only; leave out --baseline parts.")
     alone: list[ScoringSystem] = [PartSystem(model, part, alone=True) for part in PARTS]
     weighted = (score_weights.by_domain.sum(0) + np.array(score_weights.in_field)) > 0
-    return [
-        *alone,
-        *(PartSystem(model, part, alone=False) for part, has in zip(PARTS, weighted, strict=True) if has),
-    ]
+    return [*alone, *(PartSystem(model, part, alone=False) for part, has in zip(PARTS, weighted, strict=True) if has)]
 
 
-BASELINES = {
-    "tfidf": "TF-IDF",
-    "bm25": "BM25",
-    "mean": "mean",
-    "centred-mean": "centred mean",
-    "max-mean": "max-mean",
-}
+BASELINES = {"tfidf": "TF-IDF", "bm25": "BM25", "mean": "mean", "centred-mean": "centred mean", "max-mean": "max-mean"}
 """Names on the command line to names in tables."""
 
 CHUNK_BASELINES = frozenset(("mean", "centred-mean", "max-mean"))

@@ -71,11 +71,7 @@ class Views:
     def needed(self, positioned: bool) -> Needed:
         """Return the chunks to encode, each once; if vectors are `positioned`, once for each place."""
         lengths = self.lengths
-        columns = [
-            np.concatenate(self.chunks),
-            np.repeat(self.sections, lengths),
-            np.concatenate(self.positions),
-        ]
+        columns = [np.concatenate(self.chunks), np.repeat(self.sections, lengths), np.concatenate(self.positions)]
         if not positioned:
             columns[1:] = [np.zeros_like(columns[0])] * 2
         unique, places = np.unique(np.stack(columns), axis=1, return_inverse=True)
@@ -114,10 +110,7 @@ class _Row:
 
 
 def training_views(
-    store: ChunkStore,
-    documents: Sequence[int] | IntArray,
-    options: ViewOptions,
-    generator: np.random.Generator,
+    store: ChunkStore, documents: Sequence[int] | IntArray, options: ViewOptions, generator: np.random.Generator
 ) -> Views:
     """Make the rows of a batch: each document cut into sections, a window of each, at a random offset.
 
@@ -169,12 +162,7 @@ def cut_sections(sections: Sequence[int] | NDArray[np.int32], tokens: IntArray, 
 
 
 def _document_rows(
-    store: ChunkStore,
-    document: int,
-    owner: int,
-    first: int,
-    options: ViewOptions,
-    generator: np.random.Generator,
+    store: ChunkStore, document: int, owner: int, first: int, options: ViewOptions, generator: np.random.Generator
 ) -> list[_Row]:
     chunks = store.chunks_of(document)
     if options.sections > 1 and len(chunks) < 2:

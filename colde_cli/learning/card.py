@@ -121,10 +121,7 @@ def _part_table(figures: Sequence[PartFigures]) -> str:
     for part in parts:
         of_files = [by_place[file, part] for file in files]
         rows.append(
-            [
-                part,
-                *(f"{item.share:.0%}, {item.alone:.3f}, {item.without - item.whole:+.3f}" for item in of_files),
-            ]
+            [part, *(f"{item.share:.0%}, {item.alone:.3f}, {item.without - item.whole:+.3f}" for item in of_files)]
         )
     lines = [" | ".join(row) for row in (["part", *files], *rows)]
     return "\n".join([f"| {lines[0]} |", "|---" * (1 + len(files)) + "|", *(f"| {line} |" for line in lines[1:])])

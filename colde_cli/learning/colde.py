@@ -156,10 +156,7 @@ class MeanResidual(nn.Module):
     def forward(self, mean: Tensor, vector: Tensor) -> Tensor:
         """Mean [S, H] and z [S, D], which has unit length -> [S, H + D] of unit length."""
         mapped = self.map(self.dropout(functional.normalize(mean, dim=-1)))
-        parts = [
-            functional.normalize(mapped, dim=-1) * math.sqrt(1 - self.share),
-            vector * math.sqrt(self.share),
-        ]
+        parts = [functional.normalize(mapped, dim=-1) * math.sqrt(1 - self.share), vector * math.sqrt(self.share)]
         return torch.cat(parts, dim=-1)
 
 

@@ -23,15 +23,7 @@ from colde_cli.learning.learner import CENTER_SAMPLE, ColdeLearner, center_chunk
 from colde_cli.learning.loop import Checkpoint, Outcome, Task
 from colde_cli.learning.prepared import Inputs, write_prepared
 from colde_cli.learning.recipe import Recipe
-from colde_cli.learning.run import (
-    Job,
-    Training,
-    TrainingDisplay,
-    make_task,
-    read_inputs,
-    run_digest,
-    torch_device,
-)
+from colde_cli.learning.run import Job, Training, TrainingDisplay, make_task, read_inputs, run_digest, torch_device
 from colde_cli.learning.sampling import HardNegatives, TaskData, hard_negatives
 from colde_cli.learning.serving import fit_served
 from colde_cli.learning.tokens import TokenStore, tokenize_documents

@@ -302,10 +302,7 @@ class TrainedChunks:
     def _places(self, needed: Needed) -> dict[str, Tensor]:
         if not self.positioned:
             return {}
-        return {
-            "section_ids": torch.from_numpy(needed.sections),
-            "chunk_ids": torch.from_numpy(needed.positions),
-        }
+        return {"section_ids": torch.from_numpy(needed.sections), "chunk_ids": torch.from_numpy(needed.positions)}
 
 
 def _narrow_copy(encoder: ChunkEncoder, device: torch.device) -> ChunkEncoder:

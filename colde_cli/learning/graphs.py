@@ -274,13 +274,7 @@ def write_head(head: DocumentHead, target: Path) -> None:
         "chunk_ids": torch.arange(chunks).repeat(sections, 1),
     }
     rows, grid = {0: "sections"}, {0: "sections", 1: "chunks"}
-    inputs = {
-        "chunk_vectors": grid,
-        "lengths": rows,
-        "partners": rows,
-        "section_ids": rows,
-        "chunk_ids": grid,
-    }
+    inputs = {"chunk_vectors": grid, "lengths": rows, "partners": rows, "section_ids": rows, "chunk_ids": grid}
     outputs: Axes = {
         "vectors": rows,
         "attention": {0: "sections", 1: "chunks", 2: "partner_chunks"},

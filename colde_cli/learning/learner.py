@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from colde_cli.learning.augmentation import (
-    Needed,
-    ViewOptions,
-    Views,
-    side_by_side,
-    training_views,
-    whole_views,
-)
+from colde_cli.learning.augmentation import Needed, ViewOptions, Views, side_by_side, training_views, whole_views
 from colde_cli.learning.colde import Colde
 from colde_cli.learning.gradient_cache import ChunkSource, plan
 from colde_cli.learning.loop import Task
@@ -76,11 +69,7 @@ class ColdeLearner:
         self.device = device
         self.processes = processes
         self._views = ViewOptions(
-            recipe.sections_used,
-            recipe.window,
-            network.config.max_chunks,
-            recipe.window_start,
-            recipe.windows,
+            recipe.sections_used, recipe.window, network.config.max_chunks, recipe.window_start, recipe.windows
         )
         self._sampler = _sampler(task, recipe, hard)
         count = int(task.files.max()) + 1

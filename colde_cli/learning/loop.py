@@ -343,10 +343,7 @@ class _Run:
             best=self.best,
             optimiser=self.optimiser.adamw.state_dict(),
             scheduler=self.optimiser.schedule.state_dict(),
-            random=[
-                torch.get_rng_state(),
-                *(torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []),
-            ],
+            random=[torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [])],
             averages=_copies(self.averages.values),
             memory=_copies(self.learner.memory()),
         )

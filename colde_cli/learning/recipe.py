@@ -276,12 +276,7 @@ def _read(text: str, value: str, kind: Any, least: float = float("-inf"), most: 
         else:
             read = kinds[0](value)
     except (ValueError, KeyError, StopIteration):
-        names = {
-            bool: "true or false",
-            int: "a whole number",
-            float: "a number",
-            tuple: "numbers such as 8,16",
-        }
+        names = {bool: "true or false", int: "a whole number", float: "a number", tuple: "numbers such as 8,16"}
         wanted = names.get(kinds[0]) or f"one of {', '.join(kinds)}"
         raise OptionError(f"--set {text}: the value must be {wanted}.") from None
     if isinstance(read, int | float) and not least <= read <= most:

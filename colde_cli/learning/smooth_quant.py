@@ -129,12 +129,7 @@ def _kind(name: str) -> str:
 
 
 def _smooth(
-    editor: _Editor,
-    index: int,
-    activation: str,
-    nodes: list[NodeProto],
-    maxima: NDArray[np.float32],
-    alpha: float,
+    editor: _Editor, index: int, activation: str, nodes: list[NodeProto], maxima: NDArray[np.float32], alpha: float
 ) -> None:
     """Divide the activation by s and multiply the rows of the weights by s (SmoothQuant eq. 3-4)."""
     weights = [editor.weight(node) for node in nodes]
@@ -178,11 +173,7 @@ def _split_outliers(editor: _Editor, index: int, node: NodeProto, maxima: NDArra
     before = [
         helper.make_node("Mul", [activation, editor.add_weight(f"{masked}_w", mask)], [masked], name=masked),
         helper.make_node(
-            "Gather",
-            [activation, editor.add_weight(f"{gathered}_i", channels)],
-            [gathered],
-            axis=-1,
-            name=gathered,
+            "Gather", [activation, editor.add_weight(f"{gathered}_i", channels)], [gathered], axis=-1, name=gathered
         ),
         helper.make_node("MatMul", [gathered, editor.add_weight(f"{side}_w", weight[channels])], [side], name=side),
     ]

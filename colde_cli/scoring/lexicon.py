@@ -120,10 +120,7 @@ class Lexicon:
         """Write the lexicon; the same content gives the same bytes."""
         with path.open("wb") as file:
             np.savez_compressed(
-                file,
-                frequencies=self.frequencies,
-                documents=np.int64(self.documents),
-                continues=self.continues,
+                file, frequencies=self.frequencies, documents=np.int64(self.documents), continues=self.continues
             )
 
     def terms(self, chunks: Sequence[Chunk], words: int | None = None) -> Terms:

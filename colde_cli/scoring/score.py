@@ -231,10 +231,7 @@ def saturated(value: Overlap, half: float) -> Overlap:
 
 
 def scores_with_many(
-    query: Scorable,
-    documents: Sequence[Scorable],
-    config: ScoringConfig,
-    field: Field | DomainFields | None = None,
+    query: Scorable, documents: Sequence[Scorable], config: ScoringConfig, field: Field | DomainFields | None = None
 ) -> Floats:
     """The scores of a document with N others, [N], equal to `document_score` but for `ACCURACY`."""
     score_weights = config.score_weights or COSINE_ALONE

@@ -13,16 +13,7 @@ from typing import Any, Literal
 
 from colde_cli import Encoding, Filter, Index, Model, Ranking, open_index
 from colde_cli.errors import DocumentError, MissingFileError, OptionError
-from colde_cli.types import (
-    DocumentEncoder,
-    HalfRead,
-    Skipped,
-    StageClock,
-    find_files,
-    is_index,
-    rank_files,
-    rank_index,
-)
+from colde_cli.types import DocumentEncoder, HalfRead, Skipped, StageClock, find_files, is_index, rank_files, rank_index
 
 FieldName = Literal["corpus", "none"]
 Progress = Callable[[int], None]

@@ -250,9 +250,7 @@ def _add_page(app: FastAPI, service: Service) -> None:
         return HTMLResponse(page.shown("search"))
 
     async def search(
-        request: Request,
-        file: Annotated[UploadFile | None, File()] = None,
-        k: Annotated[int, Form(ge=1, le=50)] = 10,
+        request: Request, file: Annotated[UploadFile | None, File()] = None, k: Annotated[int, Form(ge=1, le=50)] = 10
     ) -> Response:
         if file is None or not file.filename:
             raise OptionError("Choose a document first.")

@@ -273,8 +273,7 @@ class Workers:
         while not (await asyncio.wait({waiting}, timeout=_LOOK))[0]:
             if loop.time() > end:
                 raise RequestError(
-                    503,
-                    f"The request took longer than {self.seconds:g} seconds; try it with a smaller document.",
+                    503, f"The request took longer than {self.seconds:g} seconds; try it with a smaller document."
                 )
             if gone is not None and await gone():
                 raise RequestError(499, "The client has gone.")

@@ -20,13 +20,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from colde_cli.documents.chunking import TextTokenizer
-from colde_cli.encoder.layout import (
-    SYSTEM_GRAPH,
-    SystemConfig,
-    SystemFolder,
-    open_system_folder,
-    weights_file,
-)
+from colde_cli.encoder.layout import SYSTEM_GRAPH, SystemConfig, SystemFolder, open_system_folder, weights_file
 from colde_cli.encoder.packing import Rows
 from colde_cli.encoder.system_encoder import SystemRunner
 from colde_cli.errors import ModelError, OptionError

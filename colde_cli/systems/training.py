@@ -32,14 +32,7 @@ from colde_cli.learning.run import Training, make_task, read_inputs, run_digest,
 from colde_cli.learning.sampling import PairSampler
 from colde_cli.learning.tokens import bare_tokenizer, learn_vocabulary, vocabulary_size
 from colde_cli.scoring.fit import fit_calibration
-from colde_cli.systems.base import (
-    System,
-    build_system,
-    export_system,
-    is_pretrained,
-    system_class,
-    system_config,
-)
+from colde_cli.systems.base import System, build_system, export_system, is_pretrained, system_class, system_config
 
 # Documents on which the exported graph must agree with the network: the shortest, the longest, some between.
 _SAMPLES = 8
