@@ -12,7 +12,7 @@ from command_line import ROOT, check_trouble, run, run_process
 from git_repository import Repository, empty_repository, write_pdf
 from word_files import p, write_word
 
-from colde_cli.encoder.encoder import MAX_CHUNKS
+from colde_cli.encoder.encoding import MAX_CHUNKS
 
 DATA = ROOT / "tests" / "data"
 PAGE = (ROOT / "docs" / "git.md").read_text(encoding="utf-8")

@@ -342,7 +342,7 @@ def test_without_a_chunk_its_words_are_gone(encoder: Encoder, contract: Encoding
 def test_a_document_of_too_many_chunks_is_refused_and_the_others_are_ranked(
     encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("colde_cli.encoder.encoder.MAX_CHUNKS", 20)
+    monkeypatch.setattr("colde_cli.encoder.encoding.MAX_CHUNKS", 20)
     many, few = tmp_path / "many.md", tmp_path / "few.md"
     many.write_text("".join(f"# Clause {number}\n\nThe lease ends.\n\n" for number in range(21)))
     few.write_text("".join(f"# Clause {number}\n\nThe lease ends.\n\n" for number in range(20)))

@@ -22,7 +22,7 @@ from colde_cli.documents.chunking import Chunker, rows_of_sections
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.documents.selection import one_or_more
 from colde_cli.documents.stages import stage
-from colde_cli.encoder.encoding import Batch, Encoding, RuntimeInfo, Vectors
+from colde_cli.encoder.encoding import Batch, DocumentEncoder, Encoding, Vectors
 from colde_cli.encoder.head import HeadRunner
 from colde_cli.encoder.layout import (
     DOMAINS,
@@ -37,18 +37,16 @@ from colde_cli.encoder.layout import (
 )
 from colde_cli.encoder.runtime import (
     ChunkRunner,
-    Cuda,
     DevicePlan,
     Progress,
-    decide,
     encoder_contract,
     head_contract,
     open_session,
-    probe_cuda,
+    plan_for,
 )
 from colde_cli.encoder.tokenizer import open_tokenizer
 from colde_cli.encoder.vector_cache import Cache, digest, file_digest, remembered
-from colde_cli.errors import LimitError, ModelError, NoTextError
+from colde_cli.errors import ModelError
 from colde_cli.scoring.config import Calibration
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import Lexicon, Terms
@@ -57,9 +55,6 @@ from colde_cli.scoring.profile import DomainFields, ModelStatistics
 FloatArray = NDArray[np.float32]
 Opened = TypeVar("Opened")
 
-MAX_CHUNKS = 5000
-"""Chunks of one document; 500 pages have 1,000. For each pair of chunks of two documents attention takes about 30 bytes
-while it is computed, .75 GB, and all scores, which are kept, take 12."""
 # Chunks encoded between two writes to the cache: an interrupted run loses at most these.
 _BLOCK = 1024
 
@@ -85,7 +80,7 @@ class _Part(Generic[Opened]):
         return self._future.result()
 
 
-class Encoder:
+class Encoder(DocumentEncoder):
     """Encodes documents with one model. Threads may share it.
 
     The constructor opens the sessions in the background, so that documents can be read meanwhile. Where most documents
@@ -96,16 +91,15 @@ class Encoder:
     `max_chunks` - 1. Section vectors are made from the same chunk vectors.
     """
 
+    folder: ModelFolder
+    config: ModelConfig
+
     def __init__(
         self, folder: ModelFolder, plan: DevicePlan, *, cache: Cache | None, threads: int, ahead: bool = True
     ) -> None:
-        self.folder = folder
-        self.config: ModelConfig = folder.config
-        self.info = RuntimeInfo(folder.name, plan.precision, plan.device, plan.reason)
-        self.cache = cache
-        self._threads = threads
-        self._plan = plan
         graph, head = folder.file(plan.graph), folder.file(HEAD_GRAPH)
+        super().__init__(plan, folder.name, graph, cache)
+        self.folder, self.config, self._threads = folder, folder.config, threads
         tokenizer = folder.file(TOKENIZER)
         pool = ThreadPoolExecutor(4, "colde-load")
         now = pool if ahead else None
@@ -115,7 +109,7 @@ class Encoder:
         self._lexicon = pool.submit(_open_lexicon, folder)
         self._domains = pool.submit(_open_domains, folder)
         # Only a cache needs the hash, which takes 10 ms or more.
-        self._graph_digest = pool.submit(file_digest, graph) if cache is not None else None
+        self._hashed = pool.submit(file_digest, graph) if cache is not None else None
         pool.shutdown(wait=False)
 
     @classmethod
@@ -129,24 +123,10 @@ class Encoder:
         threads: int | None = None,
         ahead: bool = True,
     ) -> Encoder:
-        """Open a model by name or folder.
-
-        Args:
-            device: "auto", "cpu", "cuda" or "cuda:N".
-            precision: "auto", "int8", "fp16" or "fp32".
-            cache: keeps chunk vectors between runs; None keeps none.
-            threads: chunks encoded at the same time on the CPU; one per usable core if None.
-            ahead: open everything now; False where the cache or an index may know all documents.
-
-        Raises:
-            ModelError: there is no such model, or a file of it is missing.
-            DeviceError: the device is not usable.
-            OptionError: there is no such device or precision.
-        """
+        """Open a model by name or folder; see `open_encoder`."""
         folder = open_folder(settings.resolve_model(model))
         graphs = [name for name, path in ENCODER_GRAPHS.items() if folder.has(path)]
-        cuda = Cuda(problem="it was not asked for") if device == "cpu" else probe_cuda()
-        plan = decide(device, precision, graphs, cuda, folder.name)
+        plan = plan_for(device, precision, graphs, folder.name)
         return cls(folder, plan, cache=cache, threads=threads or settings.default_threads(), ahead=ahead)
 
     @property
@@ -158,21 +138,12 @@ class Encoder:
         """
         return self._head.result()
 
-    @cached_property
-    def fingerprint(self) -> bytes:
-        """Hash of all that decides chunk vectors: the graph, and the device that rounds."""
-        graph = self.folder.file(self._plan.graph)
-        known = self._graph_digest.result() if self._graph_digest is not None else file_digest(graph)
-        return digest(known, self._plan.device.partition(":")[0].encode())
-
-    @property
-    def identity(self) -> bytes:
-        """Hash of everything that decides an encoding, except the document."""
-        return digest(self.family, self.fingerprint)
+    def _graph_digest(self) -> bytes:
+        return super()._graph_digest() if self._hashed is None else self._hashed.result()
 
     @property
     def family(self) -> bytes:
-        """Hash of the model without precision and device: vectors of one family can be compared."""
+        """See `DocumentEncoder`."""
         sizes = f"{self.config.chunk_tokens} {self.config.max_chunks}".encode()
         files = self._digests(HEAD_GRAPH, TOKENIZER, LEXICON, DOMAINS)
         score_weights = self.config.score_weights
@@ -193,7 +164,7 @@ class Encoder:
 
     @cached_property
     def statistics(self) -> ModelStatistics | None:
-        """What field profiles are blended with; None for a model without a lexicon, which has no profiles."""
+        """See `DocumentEncoder`."""
         lexicon, score_weights = self._lexicon.result(), self.config.score_weights
         if lexicon is None or score_weights is None:
             return None
@@ -212,7 +183,7 @@ class Encoder:
 
     @cached_property
     def domain_fields(self) -> DomainFields | None:
-        """The statistics of the model's own domains; None for a model without them.
+        """See `DocumentEncoder`.
 
         Raises:
             ModelError: the file is damaged.
@@ -236,14 +207,9 @@ class Encoder:
         a_to_b, b_to_a = self.head.run([a.chunk_vectors, b.chunk_vectors], [1, 0]).attention
         return a_to_b, b_to_a
 
-    def chunk(self, document: Document) -> tuple[Chunk, ...]:
-        """Cut a document into chunks.
-
-        Raises:
-            NoTextError: it has no text.
-            LimitError: it has too many chunks.
-        """
-        return encodable(self._chunker.result().chunk(document), document)
+    def chunker(self) -> Chunker:
+        """See `DocumentEncoder`."""
+        return self._chunker.result()
 
     @stage("encoding")
     def encode_chunks(self, chunks: Sequence[Chunk], progress: Progress | None = None) -> FloatArray:
@@ -268,10 +234,7 @@ class Encoder:
         return np.stack([vectors[key] for key in keys])
 
     def encode_passages(self, texts: Sequence[str], progress: Progress | None = None) -> FloatArray:
-        """Encode texts that stand alone, each by its first chunk: centred unit vectors [n, H].
-
-        A text without a token gets zeros.
-        """
+        """See `DocumentEncoder`."""
         chunker, texts = self._chunker.result(), one_or_more(texts)
         chunks = {row: chunk for row, text in enumerate(texts) if (chunk := chunker.first_chunk(text))}
         vectors = np.zeros((len(texts), self.config.hidden_size), np.float32)
@@ -280,28 +243,8 @@ class Encoder:
             vectors[list(chunks)] = self.centred_unit_vectors(encoded)
         return vectors
 
-    def encode(self, document: Document, progress: Progress | None = None) -> Encoding:
-        """Encode one document.
-
-        Raises:
-            NoTextError: it has no text.
-        """
-        return self.encode_many([document], progress)[0]
-
-    def encode_many(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
-        """Encode several documents, their chunks scheduled together.
-
-        Raises:
-            NoTextError: one of them has no text.
-        """
-        return self.encode_chunked(documents, [self.chunk(document) for document in documents], progress)
-
     def encode_later(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
-        """Cut documents into chunks, and encode those when their vectors are asked for.
-
-        Raises:
-            NoTextError, LimitError: as `chunk`.
-        """
+        """See `DocumentEncoder`."""
         chunked = [(document, self.chunk(document)) for document in documents]
         encode = partial(self.encode_chunks, progress=progress)
         return Batch(chunked, encode, self.centred_unit_vectors, self.finish).encodings()
@@ -367,24 +310,6 @@ class Encoder:
     def _open_head(self, graph: Path) -> HeadRunner:
         opened = open_session(graph, head_contract(self.config.hidden_size), self._plan.ordinal, keep=False)
         return HeadRunner(opened, self.config.max_chunks)
-
-
-def encodable(chunks: tuple[Chunk, ...], document: Document) -> tuple[Chunk, ...]:
-    """Check that the chunks of a document can be encoded: at least one, and at most `MAX_CHUNKS`.
-
-    Raises:
-        NoTextError: there is none.
-        LimitError: there are too many.
-    """
-    name = document.path or document.title
-    if not chunks:
-        raise NoTextError(f"{name} has no text to compare.")
-    if len(chunks) > MAX_CHUNKS:
-        raise LimitError(
-            f"{name} needs too much memory: it has {len(chunks):,} chunks, and colde compares {MAX_CHUNKS:,} of a"
-            " document at most; split it, or leave out sections."
-        )
-    return chunks
 
 
 def _open_lexicon(folder: ModelFolder) -> Lexicon | None:

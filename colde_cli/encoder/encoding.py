@@ -5,18 +5,23 @@ The vectors of an encoding may be made as far as they are asked for: two version
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.documents.chunking import Chunker
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.layout import ModelConfig, ModelFolder, SystemConfig, SystemFolder
-from colde_cli.encoder.runtime import Progress
-from colde_cli.encoder.vector_cache import Cache
+from colde_cli.encoder.runtime import DevicePlan, Progress
+from colde_cli.encoder.vector_cache import Cache, digest, file_digest
+from colde_cli.errors import LimitError, NoTextError
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import DomainFields, ModelStatistics
 
@@ -213,60 +218,118 @@ class RuntimeInfo:
 
 EncoderConfig = ModelConfig | SystemConfig
 
+MAX_CHUNKS = 5000
+"""Chunks of one document; 500 pages have 1,000. For each pair of chunks of two documents attention takes about 30 bytes
+while it is computed, .75 GB, and all scores, which are kept, take 12."""
 
-class DocumentEncoder(Protocol):
-    """Encodes documents with one model: `Encoder` for CoLDE, `SystemEncoder` for the other systems."""
 
-    info: RuntimeInfo
-    cache: Cache | None
+class DocumentEncoder(ABC):
+    """Encodes documents with one model: `Encoder` for CoLDE, `SystemEncoder` for the other systems.
 
-    @property
-    def folder(self) -> ModelFolder | SystemFolder:
-        """The model on disk."""
+    Attributes:
+        folder: the model on disk; `config` is its configuration.
+        cache: keeps vectors between runs; None keeps none.
+    """
 
-    @property
-    def config(self) -> EncoderConfig:
-        """The configuration of the model."""
+    folder: ModelFolder | SystemFolder
+    config: EncoderConfig
+
+    def __init__(self, plan: DevicePlan, name: str, graph: Path, cache: Cache | None) -> None:
+        self.info = RuntimeInfo(name, plan.precision, plan.device, plan.reason)
+        self.cache = cache
+        self._plan, self._graph = plan, graph
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """Hash of all that decides the vector of given tokens: the graph, and the device that rounds."""
+        return digest(self._graph_digest(), self._plan.device.partition(":")[0].encode())
+
+    def _graph_digest(self) -> bytes:
+        return file_digest(self._graph)
 
     @property
     def identity(self) -> bytes:
         """Hash of everything that decides an encoding, except the document."""
+        return digest(self.family, self.fingerprint)
 
     @property
+    @abstractmethod
     def family(self) -> bytes:
         """Hash of the model without precision and device: vectors of one family can be compared."""
 
     @property
     def centre(self) -> FloatArray | None:
         """[H], subtracted from chunk vectors before they get unit length; None for a model that subtracts none."""
+        return None
 
     @property
     def statistics(self) -> ModelStatistics | None:
         """What field profiles are blended with; None for a model without a lexicon, which has no profiles."""
+        return None
 
     @property
     def domain_fields(self) -> DomainFields | None:
         """The statistics of the model's own domains; None for a model without them."""
+        return None
+
+    @abstractmethod
+    def chunker(self) -> Chunker:
+        """What cuts documents into chunks."""
 
     def chunk(self, document: Document) -> tuple[Chunk, ...]:
-        """Cut a document into chunks."""
+        """Cut a document into chunks.
+
+        Raises:
+            NoTextError: it has no text.
+            LimitError: it has too many chunks.
+        """
+        chunks, name = self.chunker().chunk(document), document.path or document.title
+        if not chunks:
+            raise NoTextError(f"{name} has no text to compare.")
+        if len(chunks) > MAX_CHUNKS:
+            raise LimitError(
+                f"{name} needs too much memory: it has {len(chunks):,} chunks, and colde compares {MAX_CHUNKS:,} of a"
+                " document at most; split it, or leave out sections."
+            )
+        return chunks
 
     def encode(self, document: Document, progress: Progress | None = None) -> Encoding:
-        """Encode one document."""
+        """Encode one document.
+
+        Raises:
+            NoTextError, LimitError: as `chunk`.
+        """
+        return self.encode_many([document], progress)[0]
 
     def encode_many(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
-        """Encode several documents, all scheduled together."""
+        """Encode several documents, all scheduled together.
+
+        Raises:
+            NoTextError, LimitError: as `chunk`.
+        """
+        return self.encode_chunked(documents, [self.chunk(document) for document in documents], progress)
 
     def encode_later(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
-        """Cut documents into chunks; encode them when their vectors are asked for, if the model can."""
+        """Cut documents into chunks, and encode those when their vectors are asked for, if the model can.
 
+        Raises:
+            NoTextError, LimitError: as `chunk`.
+        """
+        return self.encode_many(documents, progress)
+
+    @abstractmethod
     def encode_chunked(
         self, documents: Sequence[Document], chunked: Sequence[tuple[Chunk, ...]], progress: Progress | None = None
     ) -> list[Encoding]:
-        """Encode several documents whose chunks are known, all scheduled together."""
+        """Encode several documents whose chunks, `chunked`, are known, all scheduled together."""
 
+    @abstractmethod
     def encode_passages(self, texts: Sequence[str], progress: Progress | None = None) -> FloatArray:
-        """Encode texts that stand alone: centred unit vectors [n, H]; zeros for a text without a token."""
+        """Encode texts that stand alone, each by its first chunk: centred unit vectors [n, H].
 
+        A text without a token gets zeros.
+        """
+
+    @abstractmethod
     def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
         """Attention of the chunks of A over those of B [n_a, n_b], and back [n_b, n_a]; rows sum to 1."""

@@ -381,6 +381,12 @@ class DevicePlan:
         return int(self.device.partition(":")[2]) if self.device != "cpu" else None
 
 
+def plan_for(device: str, precision: str, graphs: Collection[str], model: str) -> DevicePlan:
+    """`decide` on this machine, which is asked only where a graphics card may be used."""
+    cuda = Cuda(problem="it was not asked for") if device == "cpu" else probe_cuda()
+    return decide(device, precision, graphs, cuda, model)
+
+
 def decide(device: str, precision: str, graphs: Collection[str], cuda: Cuda, model: str) -> DevicePlan:
     """Choose device and graph, from the arguments alone.
 

@@ -15,21 +15,10 @@ from colde_cli import settings
 from colde_cli.documents.chunking import Chunker, TextTokenizer
 from colde_cli.documents.document import Chunk, Document, Section, document_text
 from colde_cli.documents.selection import one_or_more
-from colde_cli.encoder.encoder import encodable
-from colde_cli.encoder.encoding import Encoding, RuntimeInfo, Vectors
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding, Vectors
 from colde_cli.encoder.layout import SYSTEM_GRAPH, TOKENIZER, SystemConfig, SystemFolder, open_system_folder
 from colde_cli.encoder.packing import Rows, packing
-from colde_cli.encoder.runtime import (
-    PRECISIONS,
-    Contract,
-    Cuda,
-    DevicePlan,
-    Graph,
-    Progress,
-    decide,
-    open_session,
-    probe_cuda,
-)
+from colde_cli.encoder.runtime import PRECISIONS, Contract, DevicePlan, Graph, Progress, open_session, plan_for
 from colde_cli.encoder.tokenizer import open_tokenizer
 from colde_cli.encoder.vector_cache import Cache, digest, file_digest, remembered
 from colde_cli.errors import NoTextError, OptionError
@@ -79,7 +68,7 @@ class SystemRunner:
             return list(pool.map(encode, rows))
 
 
-class SystemEncoder:
+class SystemEncoder(DocumentEncoder):
     """Encodes documents with one of the other systems, as `Encoder` does with CoLDE.
 
     The document, each section and each chunk are texts that the system reads alone. Chunk scores are the cosines of
@@ -88,19 +77,16 @@ class SystemEncoder:
     field profiles.
     """
 
-    centre = statistics = domain_fields = None
+    folder: SystemFolder
+    config: SystemConfig
 
     def __init__(
         self, folder: SystemFolder, plan: DevicePlan, *, cache: Cache | None, threads: int, parts: bool = True
     ) -> None:
-        self.folder = folder
-        self.config: SystemConfig = folder.config
-        self.info = RuntimeInfo(folder.name, plan.precision, plan.device, plan.reason)
-        self.cache = cache
-        self.parts = parts
-        self._plan = plan
-        self._pack = packing(self.config.packing, str(folder.path))
         graph, tokenizer = folder.file(SYSTEM_GRAPH), folder.file(TOKENIZER)
+        super().__init__(plan, folder.name, graph, cache)
+        self.folder, self.config, self.parts = folder, folder.config, parts
+        self._pack = packing(self.config.packing, str(folder.path))
         pool = ThreadPoolExecutor(2, "colde-load")
         self._runner: Future[SystemRunner] = pool.submit(
             SystemRunner.open, graph, self.config.dim, threads, plan.ordinal
@@ -119,48 +105,24 @@ class SystemEncoder:
         threads: int | None = None,
         parts: bool = True,
     ) -> SystemEncoder:
-        """Open a model by name or folder; see `open_encoder`.
-
-        Raises:
-            ModelError: there is no such model, or a file of it is missing.
-            DeviceError: the device is not usable.
-            OptionError: there is no such device, or the model lacks this precision.
-        """
+        """Open a model by name or folder; see `open_encoder`."""
         folder = open_system_folder(settings.resolve_model(model))
         if precision in PRECISIONS and precision not in ("auto", _PRECISION):
             raise OptionError(f"{folder.name} has one graph, in {_PRECISION}; leave out --precision {precision}.")
-        cuda = Cuda(problem="it was not asked for") if device == "cpu" else probe_cuda()
-        plan = decide(device, precision, [_PRECISION], cuda, folder.name)
+        plan = plan_for(device, precision, [_PRECISION], folder.name)
         return cls(folder, plan, cache=cache, threads=threads or settings.default_threads(), parts=parts)
 
     @cached_property
-    def fingerprint(self) -> bytes:
-        """Hash of all that decides the vector of given rows: the graph, and the device that rounds."""
-        graph = file_digest(self.folder.file(SYSTEM_GRAPH))
-        return digest(graph, self._plan.device.partition(":")[0].encode())
-
-    @cached_property
-    def identity(self) -> bytes:
-        """Hash of everything that decides an encoding, except the document."""
-        return digest(self.family, self.fingerprint)
-
-    @cached_property
     def family(self) -> bytes:
-        """Hash of the model without its device: vectors of one family can be compared."""
+        """See `DocumentEncoder`."""
         fixed = replace(self.config, threshold=None, calibration=None)
         read = fixed.to_json() if self.parts else f"{fixed.to_json()} whole"
         files = (file_digest(self.folder.file(name)) for name in (SYSTEM_GRAPH, TOKENIZER))
         return digest(read.encode(), *files)
 
-    def chunk(self, document: Document) -> tuple[Chunk, ...]:
-        """Cut a document into chunks.
-
-        Raises:
-            NoTextError: it has no text.
-            LimitError: it has too many chunks.
-        """
-        chunker = Chunker(self._tokenizer.result(), self.config.chunk_tokens)
-        return encodable(chunker.chunk(document), document)
+    def chunker(self) -> Chunker:
+        """See `DocumentEncoder`."""
+        return Chunker(self._tokenizer.result(), self.config.chunk_tokens)
 
     def encode_texts(self, texts: Sequence[str], progress: Progress | None = None) -> FloatArray:
         """Encode texts: vectors [n, D]. Texts in the cache are not computed again.
@@ -186,38 +148,22 @@ class SystemEncoder:
         return np.array([vectors.get(key, zeros) for key in keys], np.float32).reshape(-1, self.config.dim)
 
     def encode_passages(self, texts: Sequence[str], progress: Progress | None = None) -> FloatArray:
-        """Encode texts that stand alone, each by its first chunk: vectors [n, D]; zeros for a text without a token."""
-        chunker = Chunker(self._tokenizer.result(), self.config.chunk_tokens)
+        """See `DocumentEncoder`."""
+        chunker = self.chunker()
         chunks = [(text, chunker.first_chunk(text)) for text in one_or_more(texts)]
         return self.encode_texts(
             [text[chunk.span.start : chunk.span.end] if chunk else "" for text, chunk in chunks], progress
         )
 
-    def encode(self, document: Document, progress: Progress | None = None) -> Encoding:
-        """Encode one document.
-
-        Raises:
-            NoTextError: it has no text.
-        """
-        return self.encode_many([document], progress)[0]
-
     def encode_many(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
-        """Encode several documents, their texts scheduled together; without `parts` they have no chunks or sections.
-
-        Raises:
-            NoTextError: one of them has no text.
-        """
+        """See `DocumentEncoder`; without `parts` they have no chunks or sections."""
         chunked = [self.chunk(document) if self.parts else () for document in documents]
         return self.encode_chunked(documents, chunked, progress)
-
-    def encode_later(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
-        """Encode several documents now: each is read as a whole."""
-        return self.encode_many(documents, progress)
 
     def encode_chunked(
         self, documents: Sequence[Document], chunked: Sequence[tuple[Chunk, ...]], progress: Progress | None = None
     ) -> list[Encoding]:
-        """Encode several documents whose chunks are known; without `parts` the chunks are not used."""
+        """See `DocumentEncoder`; without `parts` the chunks are not used."""
         texts = []
         for document, chunks in zip(documents, chunked, strict=True):
             if not self.parts and not document.text.strip():
