@@ -16,9 +16,8 @@ from model_changes import linked_model
 
 from colde_cli.documents.document import Chunk, Span
 from colde_cli.encoder import encoder as encoder_module
-from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.head import _CALL_CHUNKS
-from colde_cli.encoder.head import _batches as head_batches
+from colde_cli.encoder.encoder import _CALL_CHUNKS, Encoder
+from colde_cli.encoder.encoder import _batches as head_batches
 from colde_cli.encoder.layout import ENCODER_GRAPHS, HEAD_GRAPH
 from colde_cli.encoder.runtime import _BATCH_TOKENS, ChunkRunner, encoder_contract, open_session
 from colde_cli.encoder.runtime import _batches as token_batches
@@ -163,7 +162,7 @@ def test_attention_of_long_documents_holds_the_weights_of_one_head_at_a_time(mod
     """Those of all four heads took over 100 bytes for each pair of chunks."""
     script = (
         "import sys, resource; from pathlib import Path; import numpy as np\n"
-        "from colde_cli.encoder.head import HeadRunner\n"
+        "from colde_cli.encoder.encoder import HeadRunner\n"
         "from colde_cli.encoder.runtime import head_contract, open_session\n"
         "runner = HeadRunner(open_session(Path(sys.argv[1]), head_contract(384), keep=False), 64)\n"
         "def peak(chunks):\n"

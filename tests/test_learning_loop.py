@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
     from colde_cli.learning.backbone import Backbone, load_backbone
     from colde_cli.learning.colde import Colde
-    from colde_cli.learning.colde_training import build_model
+    from colde_cli.learning.colde_training import ColdeLearner, ColdeTask, build_model, set_center
     from colde_cli.learning.gradient_cache import FrozenChunks, TrainedChunks, activation_bytes, micro_tokens
-    from colde_cli.learning.learner import ColdeLearner, ColdeTask, set_center
     from colde_cli.learning.loop import (
         Averages,
         Checkpoint,

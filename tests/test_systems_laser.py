@@ -16,13 +16,12 @@ from colde_cli.errors import DataError
 
 if TYPE_CHECKING:
     import torch
-    from tiny_networks import CPU, Bag, on_circle
+    from tiny_networks import Bag, on_circle
 
     from colde_cli.learning.losses import info_nce
     from colde_cli.systems.base import Pretraining
-    from colde_cli.systems.bert import SBert
-    from colde_cli.systems.laser import OBJECTIVES as KNOWN
-    from colde_cli.systems.laser import make_pair, pretrain_pairs, split_sentences
+    from colde_cli.systems.bert import OBJECTIVES as KNOWN
+    from colde_cli.systems.bert import SBert, make_pair, pretrain_pairs, split_sentences
 
 pytestmark = pytest.mark.usefixtures("late_imports")
 
@@ -102,15 +101,15 @@ def bert() -> SBert:
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_training_lowers_the_loss_and_is_seeded(objective: str) -> None:
-    options = Pretraining(objective, 5, 8, 5e-3, seed=2)
     told: list[int] = []
+    options = Pretraining(objective, 5, 8, 5e-3, seed=2, told=told.append)
     first, second = bert(), bert()
-    losses = pretrain_pairs(first, texts(24), TOKENIZER, 24, options, CPU, told.append)
+    losses = pretrain_pairs(first, texts(24), TOKENIZER, 24, options)
     assert sum(told) == 15
     # Two dropout masks of one sentence are near each other from the start.
     assert losses[-1] < 0.95 * losses[0]
     assert not first.training
-    assert pretrain_pairs(second, texts(24), TOKENIZER, 24, options, CPU) == losses
+    assert pretrain_pairs(second, texts(24), TOKENIZER, 24, options) == losses
     state = second.state_dict()
     assert all(torch.equal(weight, state[name]) for name, weight in first.state_dict().items())
 
@@ -119,8 +118,8 @@ def test_training_lowers_the_loss_and_is_seeded(objective: str) -> None:
 @settings(deadline=None, max_examples=8)
 def test_no_batch_is_larger_than_asked_and_none_is_alone(count: int, size: int) -> None:
     network, told = Bag(WORDS, 4), list[int]()
-    options = Pretraining("simcse", 1, size, 3e-5)
-    pretrain_pairs(network, texts(count), TOKENIZER, 24, options, CPU, told.append)
+    options = Pretraining("simcse", 1, size, 3e-5, told=told.append)
+    pretrain_pairs(network, texts(count), TOKENIZER, 24, options)
     sizes = [len(rows) for rows in network.seen[::2]]
     assert sum(sizes) == count
     assert min(sizes) >= 2
@@ -130,7 +129,7 @@ def test_no_batch_is_larger_than_asked_and_none_is_alone(count: int, size: int) 
 
 def test_rows_carry_specials_once_and_each_side_has_its_own_width() -> None:
     network = Bag(WORDS, 4)
-    pretrain_pairs(network, texts(8), TOKENIZER, 40, Pretraining("self-reference", 1, 8, 3e-5), CPU)
+    pretrain_pairs(network, texts(8), TOKENIZER, 40, Pretraining("self-reference", 1, 8, 3e-5))
     anchors, positives = network.seen
     assert anchors.shape[2] < positives.shape[2] <= 40
     for special in (2, 3):
@@ -140,4 +139,4 @@ def test_rows_carry_specials_once_and_each_side_has_its_own_width() -> None:
 def test_one_document_teaches_nothing() -> None:
     options: Any = Pretraining("simcse", 1, 64, 3e-5)
     with pytest.raises(DataError, match="two training documents"):
-        pretrain_pairs(Bag(WORDS, 4), ["", *texts(1)], TOKENIZER, 24, options, CPU)
+        pretrain_pairs(Bag(WORDS, 4), ["", *texts(1)], TOKENIZER, 24, options)

@@ -17,7 +17,6 @@ from colde_cli.errors import OptionError
 
 if TYPE_CHECKING:
     import torch
-    from tiny_networks import CPU
 
     from colde_cli.learning.losses import block_means, masked_block_loss
     from colde_cli.systems.base import Pretraining
@@ -201,15 +200,15 @@ def test_parts_of_the_word_loss_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_pretraining_lowers_both_losses_and_is_seeded(precision: Any) -> None:
-    options = Pretraining("wp+sp", 10, 8, 1e-2, precision, seed=1)
     told: list[int] = []
+    options = Pretraining("wp+sp", 10, 8, 1e-2, precision, seed=1, told=told.append)
     first, second = smith_of(0.3, dropout=0.0), smith_of(0.3, dropout=0.0)
-    words, blocks = pretrain_blocks(first, texts(24), vocabulary(), options, CPU, told.append).T
+    words, blocks = pretrain_blocks(first, texts(24), vocabulary(), options).T
     assert sum(told) == 30
     assert words[-1] < words[0] - 1
     assert blocks[-1] < blocks[0] - 0.3
     assert not first.training
-    again = pretrain_blocks(second, texts(24), vocabulary(), options, CPU)
+    again = pretrain_blocks(second, texts(24), vocabulary(), options)
     assert again.T.tolist() == [words.tolist(), blocks.tolist()]
     state = second.state_dict()
     assert all(torch.equal(weight, state[name]) for name, weight in first.state_dict().items())

@@ -26,10 +26,9 @@ from colde_cli.learning import loop
 from colde_cli.learning.augmentation import whole_views
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.colde import Colde
-from colde_cli.learning.colde_training import build_model
+from colde_cli.learning.colde_training import ColdeLearner, build_model, set_center
 from colde_cli.learning.gradient_cache import FrozenChunks
 from colde_cli.learning.graphs import write_head
-from colde_cli.learning.learner import ColdeLearner, set_center
 from colde_cli.learning.recipe import Recipe
 from colde_cli.scoring.fit import best_threshold
 

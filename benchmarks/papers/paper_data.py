@@ -29,7 +29,7 @@ from colde_cli.evaluation.data import (
     read_evaluation_sets,
     read_pairs,
 )
-from colde_cli.learning.learner import ColdeTask
+from colde_cli.learning.colde_training import ColdeTask
 from colde_cli.learning.loop import Task
 from colde_cli.learning.sampling import Positives, Split, split_by_pairs
 from colde_cli.learning.tokens import ChunkStore, chunk_documents, ends

@@ -115,12 +115,7 @@ STANDARD = Setting()
 # With one layer over words masked blocks are hardly learnt: their loss ends at 3.9, and at 3.5 with two; chance is 4.2.
 DEEPER = replace(STANDARD, start=Start(sentence_layers=2))
 LAYERS = ((1, 1), (2, 1), (4, 1), (1, 2))
-COMBINATIONS = {
-    "Normal": "normal",
-    "Sum-Concat": "sum-concat",
-    "Mean-Concat": "mean-concat",
-    "Attention": "attention",
-}
+COMBINATIONS = {"Normal": "normal", "Sum-Concat": "sum-concat", "Mean-Concat": "mean-concat", "Attention": "attention"}
 LENGTHS = (2, 4, 8, 16, 32)
 
 
@@ -417,13 +412,10 @@ def pretrained(data: SmithSet, start: Start, folder: Path) -> Mapping[str, Tenso
         options = Pretraining(start.pretrain, start.epochs, start.batch, start.rate, seed=start.seed)
         began = time.process_time()
         parts = passages(data.rows[data.split.training], start.passage)
-        losses = pretrain_blocks(network, parts, data.masking, options, torch.device("cpu"))
+        losses = pretrain_blocks(network, parts, data.masking, options)
         words, blocks = (" ".join(f"{loss:.2f}" for loss in column) for column in losses.T)
         seconds = time.process_time() - began
-        print(
-            f"{start.pretrain}, {len(parts)} passages, {seconds:.0f} s: words {words}, blocks {blocks}",
-            flush=True,
-        )
+        print(f"{start.pretrain}, {len(parts)} passages, {seconds:.0f} s: words {words}, blocks {blocks}", flush=True)
         folder.mkdir(parents=True, exist_ok=True)
         # The head of masked words shares the word table, and safetensors keeps no weight twice.
         save_file({name: weight.contiguous() for name, weight in network.state_dict().items()}, path)

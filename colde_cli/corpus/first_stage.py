@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.corpus.records import in_int8
-from colde_cli.scoring.config import PARTS, ScoreWeights
+from colde_cli.scoring.config import PARTS, Scorable, ScoreWeights
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import Field
-from colde_cli.scoring.scorable import Scorable
 from colde_cli.scoring.score import domain_shares, saturated
 from colde_cli.scoring.whitening import unit_rows
 

@@ -31,9 +31,9 @@ from colde_cli.documents.sandbox import readers
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.loading import learn_field, model_statistics
 from colde_cli.errors import DocumentError, NoTextError
+from colde_cli.scoring.config import Scorable
 from colde_cli.scoring.lexicon import overlap
 from colde_cli.scoring.profile import MIN_DOCUMENTS, Field, FieldProfile
-from colde_cli.scoring.scorable import Scorable
 from colde_cli.settings import CORPUS, usable_cores
 
 if TYPE_CHECKING:

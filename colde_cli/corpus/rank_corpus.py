@@ -21,8 +21,8 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.selection import one_or_more
 from colde_cli.documents.stages import stage
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
+from colde_cli.scoring.config import ScoringConfig
 from colde_cli.scoring.profile import Field, FieldInfo
-from colde_cli.scoring.scorable import ScoringConfig
 from colde_cli.scoring.score import ACCURACY, ScorePart, cosines, scores_with_many, verdict
 from colde_cli.settings import CORPUS
 from colde_cli.similarity.chunk_scores import closest_sections, tables

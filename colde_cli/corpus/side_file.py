@@ -40,9 +40,9 @@ from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.records import Arrays, Card
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.files import atomic_file
+from colde_cli.scoring.config import Scorable
 from colde_cli.scoring.lexicon import BUCKETS
 from colde_cli.scoring.profile import Field, FieldProfile
-from colde_cli.scoring.scorable import Scorable
 from colde_cli.scoring.score import COSINE_ALONE
 
 Ints = NDArray[np.int64]

@@ -10,9 +10,9 @@ from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.layout import ModelFolder, SystemFolder, is_other_system, open_folder, open_system_folder
 from colde_cli.encoder.vector_cache import Cache
 from colde_cli.errors import OptionError, called
+from colde_cli.scoring.config import Scorable
 from colde_cli.scoring.profile import Field, FieldProfile, ModelStatistics
 from colde_cli.scoring.profile_learning import learn_profile
-from colde_cli.scoring.scorable import Scorable
 
 
 def open_model(path: Path) -> ModelFolder | SystemFolder:

@@ -13,9 +13,8 @@ from colde_cli.encoder.encoding import DocumentEncoder, EncoderConfig, Encoding
 from colde_cli.encoder.loading import learn_field, open_field
 from colde_cli.errors import DataError, OptionError
 from colde_cli.evaluation.data import EvaluationSet, members
-from colde_cli.scoring.config import PARTS, Calibration
+from colde_cli.scoring.config import PARTS, Calibration, Scorable
 from colde_cli.scoring.profile import DomainFields, Field, FieldCalibration, FieldDocument
-from colde_cli.scoring.scorable import Scorable
 from colde_cli.scoring.score import document_scores, score_parts, score_without, verdict
 
 FloatArray = NDArray[np.float64]

@@ -1,7 +1,7 @@
 """The training loop of every system: batches, a step for each, validation after each epoch, the best weights kept.
 
 `train` reads from top to bottom. A system brings a `Learner`: its network, its batches, the gradient of a batch, and
-the scores of the validation pairs. CoLDE's is `learner.ColdeLearner`, that of the others
+the scores of the validation pairs. CoLDE's is `colde_training.ColdeLearner`, that of the others
 `systems.training.SystemLearner`.
 """
 

@@ -1,4 +1,6 @@
-"""What `config.json` states of a score: its parts with their weights, and the curve that makes it a probability.
+"""What a score needs of a document and of a model.
+
+`config.json` of a model states the parts of a score with their weights, and the curve that makes it a probability.
 
 Calibration follows Platt (1999) and, for isotonic regression, Zadrozny & Elkan (2002).
 """
@@ -6,10 +8,14 @@ Calibration follows Platt (1999) and, for isotonic regression, Zadrozny & Elkan 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from colde_cli.scoring.lexicon import Terms
+
+FloatArray = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +174,51 @@ def score_weights_of(values: dict[str, Any]) -> ScoreWeights:
 def _renamed(values: dict[str, Any]) -> dict[str, Any]:
     """Weights with the present names of the parts: "colde" was called "document"."""
     return {"colde" if name == "document" else name: value for name, value in values.items()}
+
+
+class Scorable(Protocol):
+    """What a score needs of a document: an `Encoding`, or the shorter `Card` that a corpus keeps."""
+
+    @property
+    def document_vector(self) -> FloatArray:
+        """[D], unit length."""
+
+    @property
+    def chunk_vectors(self) -> FloatArray:
+        """[n, H], as the chunk encoder gives them."""
+
+    @property
+    def centred_unit_vectors(self) -> FloatArray:
+        """[n, H], centred chunk vectors of unit length."""
+
+    @property
+    def shares(self) -> FloatArray:
+        """[n], the share of each chunk in the document's tokens."""
+
+    @property
+    def terms(self) -> Terms | None:
+        """The weighted words; None for a model without a lexicon."""
+
+    @property
+    def opening(self) -> Terms | None:
+        """The weighted words of the opening; None for a model without a lexicon."""
+
+    @property
+    def domains(self) -> FloatArray:
+        """[1 + K], the shares of "other" and of each domain."""
+
+
+class ScoringConfig(Protocol):
+    """What a model states about its scores: `ModelConfig` or `SystemConfig`."""
+
+    @property
+    def threshold(self) -> float | None:
+        """Document score at which the verdict flips."""
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """Of the document score."""
+
+    @property
+    def score_weights(self) -> ScoreWeights | None:
+        """Weights of the parts; None for the cosine of the document vectors alone."""

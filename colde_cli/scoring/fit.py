@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
+from colde_cli.scoring.config import PARTS, Calibration, Domain, Scorable, ScoreWeights, probability
 from colde_cli.scoring.profile import MIN_DOCUMENTS, FieldProfile
-from colde_cli.scoring.scorable import Scorable
 from colde_cli.scoring.score import part_score
 
 Bools = NDArray[np.bool_]

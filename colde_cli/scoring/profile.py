@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from colde_cli.errors import ModelError
 from colde_cli.files import load_arrays
-from colde_cli.scoring.config import PARTS, Calibration, ScoreWeights, calibration_of, is_sound
+from colde_cli.scoring.config import PARTS, Calibration, Scorable, ScoreWeights, calibration_of, is_sound
 from colde_cli.scoring.domains import Domains, shared_domains
 from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms
-from colde_cli.scoring.scorable import Scorable
 from colde_cli.scoring.whitening import (
     RANK,
     Whitening,

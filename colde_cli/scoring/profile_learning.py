@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.scoring.config import PARTS, ScoreWeights
+from colde_cli.scoring.config import PARTS, Scorable, ScoreWeights
 from colde_cli.scoring.lexicon import BUCKETS, Terms, mention
 from colde_cli.scoring.profile import Field, FieldDocument, FieldProfile, ModelStatistics, blended_spreads
-from colde_cli.scoring.scorable import Scorable
 from colde_cli.scoring.score import counterparts, domain_shares, saturated
 from colde_cli.scoring.whitening import (
     Whitening,

@@ -21,11 +21,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.scoring.config import PARTS, ScoreWeights, probability
+from colde_cli.scoring.config import PARTS, Scorable, ScoreWeights, ScoringConfig, probability
 from colde_cli.scoring.domains import shared_domains
 from colde_cli.scoring.lexicon import BUCKETS, Terms, mention, overlap
 from colde_cli.scoring.profile import DomainFields, Field, within
-from colde_cli.scoring.scorable import Scorable, ScoringConfig
 from colde_cli.scoring.whitening import Whitening, unit_rows
 
 FloatArray = NDArray[np.float32]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from colde_cli.documents.chunking import rows_of_sections
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.encoding import Encoding
-from colde_cli.scoring.scorable import ScoringConfig
+from colde_cli.scoring.config import ScoringConfig
 from colde_cli.scoring.score import cosines
 
 FloatArray = NDArray[np.float32]

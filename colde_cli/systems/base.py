@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -64,7 +64,7 @@ class System(nn.Module):
         max_rows: R, rows of a text.
         sizes: of the network with their defaults, those of its paper or of the paper's public code.
         rate: the default learning rate.
-        pretraining: the objectives of `--pretrain`.
+        pretraining: the objectives of `pretrain`, which has `pretraining_batch` documents in a batch, and this rate.
         vocabulary: number of ids if the packing makes them; 0 if the tokenizer does.
     """
 
@@ -75,6 +75,8 @@ class System(nn.Module):
     sizes: ClassVar[Mapping[str, Any]] = {}
     rate: ClassVar[float] = 1e-3
     pretraining: ClassVar[tuple[str, ...]] = ()
+    pretraining_batch: ClassVar[int] = 1
+    pretraining_rate: ClassVar[float] = 0.0
     vocabulary: ClassVar[int] = 0
 
     @classmethod
@@ -94,15 +96,8 @@ class System(nn.Module):
         """Freeze everything below the last `layers` Transformer layers."""
         raise NotImplementedError
 
-    def pretrain(
-        self,
-        documents: Sequence[tuple[str, Rows]],
-        tokenizer: TextTokenizer,
-        recipe: Recipe,
-        device: torch.device,
-        told: Callable[[int], None],
-    ) -> None:
-        """Learn from documents without labels, their texts and rows, by the objective `recipe.pretrain`."""
+    def pretrain(self, documents: Sequence[tuple[str, Rows]], tokenizer: TextTokenizer, options: Pretraining) -> None:
+        """Learn from documents without labels, their texts and rows."""
         raise NotImplementedError
 
 
@@ -255,6 +250,7 @@ class Pretraining:
         batch_size: documents in a batch, which are each other's alternatives.
         learning_rate: AdamW's peak.
         seed: of batches, of what is drawn from them, and of dropout.
+        told: called with 1 after every batch.
     """
 
     objective: str
@@ -264,10 +260,13 @@ class Pretraining:
     precision: Literal["fp32", "bf16"] = "fp32"
     seed: int = 0
     weight_decay: float = 0.01
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    told: Callable[[int], None] = lambda count: None
 
-    def autocast(self, device: torch.device) -> torch.autocast:
+    @property
+    def autocast(self) -> torch.autocast:
         """The arithmetic of the network."""
-        return torch.autocast(device.type, torch.bfloat16, enabled=self.precision == "bf16")
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16")
 
 
 def train_unlabelled(
@@ -277,7 +276,6 @@ def train_unlabelled(
     options: Pretraining,
     losses_of: Callable[[IntArray], Sequence[Tensor]],
     generator: np.random.Generator,
-    told: Callable[[int], None],
 ) -> NDArray[np.float64]:
     """Train `network` in place by the sum of the losses of each batch.
 
@@ -285,10 +283,8 @@ def train_unlabelled(
         network: in training mode.
         count: number of documents.
         per_epoch: number of batches, of about equal size.
-        options: of the run.
         losses_of: numbers of documents to scalars.
         generator: orders the documents.
-        told: called with 1 after every batch.
 
     Returns:
         The mean of each loss in each epoch, [epochs, losses].
@@ -302,7 +298,7 @@ def train_unlabelled(
             torch.stack(list(losses)).sum().backward()  # type: ignore[no-untyped-call]
             figures.append([loss.item() for loss in losses])
             optimiser.step()
-            told(1)
+            options.told(1)
     return np.asarray(np.reshape(figures, (options.epochs, per_epoch, -1)).mean(1))
 
 

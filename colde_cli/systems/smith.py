@@ -9,7 +9,7 @@ Its pre-training guesses hidden words and hidden blocks of unlabelled documents.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
@@ -27,7 +27,6 @@ from colde_cli.encoder.layout import SystemConfig
 from colde_cli.encoder.packing import Rows, stack
 from colde_cli.errors import OptionError
 from colde_cli.learning.losses import block_means, masked_block_loss
-from colde_cli.learning.recipe import Recipe
 from colde_cli.systems.base import (
     Attention,
     Pretraining,
@@ -127,6 +126,7 @@ class Smith(System):
     start: ClassVar[Start] = "wordpieces"
     sizes: ClassVar[Mapping[str, Any]] = asdict(SmithSizes())
     pretraining = ("wp", "wp+sp")
+    pretraining_batch, pretraining_rate = 32, 5e-5
 
     @classmethod
     def dim(cls, sizes: Mapping[str, Any], backbone_hidden: int = 0) -> int:
@@ -168,18 +168,10 @@ class Smith(System):
         transformer_layers(self.words, layers)
         self.words.pooler.requires_grad_(True)
 
-    def pretrain(
-        self,
-        documents: Sequence[tuple[str, Rows]],
-        tokenizer: TextTokenizer,
-        recipe: Recipe,
-        device: torch.device,
-        told: Callable[[int], None],
-    ) -> None:
+    def pretrain(self, documents: Sequence[tuple[str, Rows]], tokenizer: TextTokenizer, options: Pretraining) -> None:
         """See `System`: masked words, and masked blocks."""
         vocabulary = MaskingVocabulary.of(tokenizer, self.words.config.vocab_size)
-        options = Pretraining(recipe.pretrain, recipe.pretrain_epochs, BATCH, RATE, recipe.precision, recipe.seed)
-        pretrain_blocks(self, [rows for _, rows in documents], vocabulary, options, device, told)
+        pretrain_blocks(self, [rows for _, rows in documents], vocabulary, options)
 
     def forward(self, rows: Tensor, paragraphs: Tensor | None = None) -> Tensor:
         """Vectors [D, dim] of rows int64 [D, R, L]; with `paper_compat` and a concatenation of any length."""
@@ -334,7 +326,6 @@ SHARE = 0.15
 _MASKED, _RANDOM = 0.8, 0.1
 BLOCKS = 2
 """Number of hidden blocks of a document (the paper's m)."""
-BATCH, RATE = 32, 5e-5
 
 IntArray = NDArray[np.int64]
 
@@ -426,12 +417,7 @@ class MaskedBatch(NamedTuple):
 
 
 def pretrain_blocks(
-    network: Smith,
-    documents: Sequence[Rows],
-    vocabulary: MaskingVocabulary,
-    options: Pretraining,
-    device: torch.device,
-    told: Callable[[int], None] = lambda count: None,
+    network: Smith, documents: Sequence[Rows], vocabulary: MaskingVocabulary, options: Pretraining
 ) -> NDArray[np.float64]:
     """Train `network` in place, and leave it in evaluation mode; the heads for guessing are dropped.
 
@@ -440,25 +426,23 @@ def pretrain_blocks(
         documents: packed as "blocks"; their labels are not needed.
         vocabulary: of the tokenizer that packed them.
         options: of the run; "wp" leaves the document Transformer as it is.
-        device: to train on.
-        told: called with 1 after every batch.
 
     Returns:
         Mean loss of masked words and of masked blocks in each epoch, [epochs, 2]; zeros for blocks with "wp".
     """
     torch.manual_seed(options.seed)
     generator = np.random.default_rng(options.seed)
-    heads = SmithPretraining(network).to(device).train()
+    heads = SmithPretraining(network).to(options.device).train()
 
     def losses(part: IntArray) -> PretrainingLosses:
         rows = stack([documents[int(number)] for number in part]).ids.astype(np.int64)
         batch = MaskedBatch.of(rows, vocabulary, options.objective, generator)
-        tensors = [None if array is None else torch.from_numpy(array).to(device) for array in batch]
-        with options.autocast(device):
+        tensors = [None if array is None else torch.from_numpy(array).to(options.device) for array in batch]
+        with options.autocast:
             pair: PretrainingLosses = heads(*tensors)
         return pair
 
     per_epoch = -(-len(documents) // options.batch_size)
-    means = train_unlabelled(heads, len(documents), per_epoch, options, losses, generator, told)
+    means = train_unlabelled(heads, len(documents), per_epoch, options, losses, generator)
     network.eval()
     return means

@@ -32,7 +32,15 @@ from colde_cli.learning.run import Training, make_task, read_inputs, run_digest,
 from colde_cli.learning.sampling import PairSampler
 from colde_cli.learning.tokens import bare_tokenizer, learn_vocabulary, vocabulary_size
 from colde_cli.scoring.fit import fit_calibration
-from colde_cli.systems.base import System, build_system, export_system, is_pretrained, system_class, system_config
+from colde_cli.systems.base import (
+    Pretraining,
+    System,
+    build_system,
+    export_system,
+    is_pretrained,
+    system_class,
+    system_config,
+)
 
 # Documents on which the exported graph must agree with the network: the shortest, the longest, some between.
 _SAMPLES = 8
@@ -85,11 +93,17 @@ class SystemTraining(Training):
             self.display.phase(f"Learning {recipe.pretrain} from {len(training):,} documents")
             documents = [(self.texts[number], self.task.texts[number]) for number in training]
             tokenizer = plain_tokenizer(self.tokenizer)
-            self.network.pretrain(documents, tokenizer, recipe, self.device, self.display.advance)
+            self.network.pretrain(documents, tokenizer, self._pretraining())
         learner = SystemLearner(self.network, self.task, recipe, self.device)
         if saved is None and recipe.epochs:
             learner.fit_scale()
         return learner
+
+    def _pretraining(self) -> Pretraining:
+        recipe, system = self.job.recipe, self.network
+        of_system = (recipe.pretrain, recipe.pretrain_epochs, system.pretraining_batch, system.pretraining_rate)
+        advance = self.display.advance
+        return Pretraining(*of_system, recipe.precision, recipe.seed, device=self.device, told=advance)
 
     def write(self, outcome: Outcome) -> Outcome:
         """See `Training`."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     import torch
 
-    from colde_cli.learning.learner import ChunkMemory
+    from colde_cli.learning.colde_training import ChunkMemory
     from colde_cli.learning.losses import ChunkRows
 
 pytestmark = pytest.mark.usefixtures("late_imports")
