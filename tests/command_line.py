@@ -35,7 +35,7 @@ class Run:
     err: str
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Run:
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> Run:
     """Run `colde` with these arguments in this process."""
     capsys.readouterr()
     with patch.object(sys, "argv", ["colde", *map(str, arguments)]), pytest.raises(SystemExit) as ended:
@@ -46,7 +46,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Run:
     return Run(ended.value.code or 0, captured.out, captured.err)
 
 
-def run_json(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> dict[str, Any]:
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
     """What a run writes as JSON."""
     value: dict[str, Any] = json.loads(run(capsys, *arguments, "--format", "json").out)
     return value
@@ -84,7 +84,7 @@ def run_process(
     return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def run_python(code: str, *arguments: str | Path) -> Run:
+def run_python(code: str, *arguments: object) -> Run:
     """Run a program of Python in a process of its own."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

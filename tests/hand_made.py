@@ -82,7 +82,7 @@ def compared(a: Document, b: Document, score: float = 0.5) -> Comparison:
     )
 
 
-def safe_table(result: object, width: int, *, coloured: bool = False, **options: object) -> str:
+def safe_table(result: object, width: int, *, coloured: bool = False, **options: Any) -> str:
     """A result as a table, of which no line is wider than the terminal or steers it."""
     env = {"COLUMNS": str(width), "TERM": "xterm-256color"} | ({"FORCE_COLOR": "1"} if coloured else {})
     with patch.dict(os.environ, env):
@@ -94,7 +94,7 @@ def safe_table(result: object, width: int, *, coloured: bool = False, **options:
     return text
 
 
-def safe_page(result: object, **options: object) -> Any:
+def safe_page(result: object, **options: Any) -> Any:
     """A result as a valid HTML page that runs nothing and loads nothing."""
     page = show(result, Format.HTML, **options)
     html5lib.HTMLParser(strict=True).parse(page)

@@ -204,7 +204,7 @@ def test_elongated_tokens_have_room(script: Any) -> None:
     ]
 
 
-def test_pairs_of_repeated_sentences(laser: ModuleType, tmp_path: Path) -> None:
+def test_pairs_of_repeated_sentences(laser: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tiny_backbone import write_backbone
 
     from colde_cli.learning.backbone import load_backbone
@@ -214,7 +214,7 @@ def test_pairs_of_repeated_sentences(laser: ModuleType, tmp_path: Path) -> None:
         laser.SentencePair("hive queen brood", "hive queen honey", True),
         laser.SentencePair("keel mast sail", "dough yeast crust", False),
     ]
-    laser.TIMES = (1, 2)
+    monkeypatch.setattr(laser, "TIMES", (1, 2))
     first, second = laser.sentence_rows("made up", checkpoint, pairs)
     assert [len(row) for row in (first, second)] == [len(laser.SENTENCES)] * 2
     assert first[-1] == second[-1]  # one baseline

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,7 +58,7 @@ def refusal(*arguments: object) -> str:
     return str(error)
 
 
-def journal(folder: Path) -> list[dict[str, float]]:
+def journal(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
@@ -142,6 +143,7 @@ def test_what_is_refused_before_anything_is_computed(data: Path, backbone: Path,
     assert "nothing to resume" in refusal(*given, "--resume")
     assert "gpu" in refusal(*given, "--device", "gpu")
     assert "--max-memory" in refusal(*given, "--max-memory", "much")
+    assert "max_memory" in refusal(*given, "--set", "max_memory=much")
     for time_limit in ("8", "0m", "-1s", "8 days"):
         assert "8m" in refusal(*given, f"--max-time={time_limit}")
     assert not list(tmp_path.glob("mine*"))

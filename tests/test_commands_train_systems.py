@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -163,7 +165,7 @@ def test_what_means_nothing_to_a_system_is_refused(
     assert "--pretrain means nothing to --system colde" in refusal("--pretrain", "wp")
     assert "--backbone means nothing to --system han" in refusal("--system", "han", "--backbone", backbone)
     assert "--trainable-layers means nothing to --system smith" in refusal("--system", "smith", "--trainable-layers", 1)
-    assert "--pretrain wp is not for --system sbert" in refusal("--system", "sbert", "--pretrain", "wp")
+    assert "pretrain=wp is not for --system sbert" in refusal("--system", "sbert", "--pretrain", "wp")
     assert "sbert has pool=mean" in refusal("--system", "sbert", "--set", "max_rows=9")
     assert "colde has" in refusal("--set", "row_tokens=9")
     assert "nothing to resume" in refusal("--system", "sbert", "--resume")
@@ -176,29 +178,41 @@ def test_every_system_is_known_to_the_command() -> None:
     assert {name.value for name in SystemName} == {"colde", *SYSTEMS}
 
 
+def kept_jobs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What reaches the trainer, without training it."""
+    jobs: list[Any] = []
+
+    def keep(job: object, quiet: bool, max_time: float | None) -> int:
+        jobs.append(job)
+        return 0
+
+    monkeypatch.setattr("colde_cli.commands.train._run", keep)
+    return jobs
+
+
 def test_options_that_are_not_given_are_the_recipes_own(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What reaches the trainer, of both kinds, without training it."""
-    jobs = []
-    monkeypatch.setattr("colde_cli.commands.train._run", lambda job, quiet, max_time: jobs.append(job) or 0)
+    jobs = kept_jobs(monkeypatch)
     monkeypatch.setenv("COLDE_SEED", "2")
     monkeypatch.setenv("COLDE_PRECISION", "auto")  # of the graph that the other commands run
     ablations = ["--ablation", "no-lstm", "--ablation", "no-aug", "--ablation", "no-aug"]
     for given in (
         ["--freeze-backbone", "--max-memory", "1GB", *ablations],
         ["--lr", "0.1", "--no-combine"],
+        ["--lr", "0.1", *"--set combine=false --set max_memory=1GB --set chunk_tokens=64 --set precision=bf16".split()],
         ["--system", "smith", "--set", "hidden=16", "--set", "heads=2"],
         ["--system", "sbert", "--pretrain", "self-reference", "--set", "pretrain-epochs=3"],
     ):
         assert run(capsys, "train", data, "-o", tmp_path / "mine", *given).status == 0
-    frozen, tuned, smith, laser = (job.recipe for job in jobs)
+    frozen, tuned, named, smith, laser = (job.recipe for job in jobs)
     assert frozen == Recipe(
         freeze_backbone=True, learning_rate=1e-3, max_memory=10**9, ablations=("no-aug", "no-lstm"), seed=2
     )
     assert tuned == Recipe(learning_rate=0.1, combine=False, seed=2)
+    assert named == replace(tuned, max_memory=10**9, chunk_tokens=64, precision="bf16")
     sizes = (("heads", 2), ("hidden", 16))
-    shared = {"epochs": 10, "batch_size": 32, "batches": "by-file", "seed": 2}
+    shared: dict[str, Any] = {"epochs": 10, "batch_size": 32, "batches": "by-file", "seed": 2}
     assert smith == Recipe(system="smith", learning_rate=5e-5, network=sizes, **shared)
     assert laser == Recipe(system="sbert", learning_rate=2e-5, pretrain="self-reference", pretrain_epochs=3, **shared)
 
@@ -215,8 +229,7 @@ def test_the_recipe_of_the_paper(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its options are CoLDE's own, unless others are given."""
-    jobs = []
-    monkeypatch.setattr("colde_cli.commands.train._run", lambda job, quiet, max_time: jobs.append(job) or 0)
+    jobs = kept_jobs(monkeypatch)
     command = ("train", data, "-o", tmp_path / "mine", "--recipe", "paper")
     assert run(capsys, *command).status == 0
     assert run(capsys, *command, "--batch-size", 100, "--combine").status == 0

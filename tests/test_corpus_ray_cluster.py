@@ -81,7 +81,7 @@ def test_daft_maps_the_same_functions(encoder: Encoder) -> None:
     daft = pytest.importorskip("daft")
     encode = BatchEncoder("colde-minilm-l6")
 
-    @daft.func.batch(return_dtype=daft.DataType.binary())
+    @daft.func.batch(return_dtype=daft.DataType.binary())  # type: ignore[untyped-decorator]
     def encoding(paths: Any) -> Any:
         return encode(read_batch(pa.table({"path": paths.to_arrow()})))["encoding"].cast(pa.binary()).to_pylist()
 

@@ -282,7 +282,7 @@ def test_memory_decides_how_much_goes_through_bert(backbone: Backbone) -> None:
     longest = whole.bert.config.max_position_embeddings
     weights = 16 * sum(weight.numel() for weight in whole.parameters())
     assert weights + micro_tokens(whole, 10**7) * activation_bytes(whole.bert.config, longest) <= 10**7
-    with pytest.raises(OptionError, match="--max-memory"):
+    with pytest.raises(OptionError, match="max_memory"):
         micro_tokens(whole, 10**5)
 
 

@@ -128,7 +128,7 @@ def test_the_outline_lists_the_changes_and_keeps_its_own_entries(folder: Path) -
     assert found[1][0] == "Amount EUR 58 → EUR 63; unit 2 minutes → 2 hours"
     assert found[2:] == titles(Path(V1))
     reader = pypdf.PdfReader(folder / "field-study-v1-annotated.pdf")
-    first = reader.outline[1][0]
+    first: Any = reader.outline[1][0]
     assert reader.get_destination_page_number(first) == 2
 
 
@@ -160,7 +160,8 @@ def test_a_password_is_kept(tmp_path: Path) -> None:
     reader = pypdf.PdfReader(tmp_path / "field-study-v1-annotated.pdf")
     assert reader.is_encrypted
     assert reader.decrypt("secret")
-    assert reader.outline[0].title == "Changes"
+    first: Any = reader.outline[0]
+    assert first.title == "Changes"
 
 
 def test_chosen_pages_and_sections(tmp_path: Path) -> None:
@@ -187,7 +188,7 @@ def test_what_cannot_be_annotated_is_refused_before_the_work(tmp_path: Path) -> 
     (tmp_path / "a.pdf").write_bytes(Path(V2).read_bytes())
     inputs = [str(tmp_path / "a.pdf"), str(original)]
     with pytest.raises(OptionError, match="is one of the documents to read"):
-        check_annotation(tmp_path, *inputs, inputs)
+        check_annotation(tmp_path, inputs[0], inputs[1], inputs)
 
 
 def test_a_text_beside_a_pdf_is_left_out_with_a_word(capsys: Capture, tmp_path: Path, kept_cache: None) -> None:
@@ -256,7 +257,8 @@ def test_the_outline_leads_to_the_sheets(sheets: Path) -> None:
     assert name == "Changes"
     assert entries[0] == "Amount EUR 58 → EUR 63; unit 2 minutes → 2 hours"
     reader = pypdf.PdfReader(sheets)
-    page = reader.get_destination_page_number(reader.outline[1][0])
+    first: Any = reader.outline[1][0]
+    page = reader.get_destination_page_number(first)
     assert page is not None
     assert "The parts cost EUR" in reader.pages[page].extract_text()
 

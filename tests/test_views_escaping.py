@@ -24,7 +24,7 @@ class Shown(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.words, self.elements = "", []
+        self.words, self.elements = "", list[str]()
         self.feed(page)
         self.close()
 

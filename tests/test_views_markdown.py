@@ -91,8 +91,8 @@ def test_top_limits_every_list_and_says_so() -> None:
         "\n\n".join(f"Item number {n} of our list costs {n}{end} francs net." for n in range(5, 12))
         for end in ("00", "50")
     )
-    both = (document([("Prices", text)]) for text in (many, more))
-    text = show(compared(*both), Format.MARKDOWN, level="all", top=2)
+    a, b = (document([("Prices", text)]) for text in (many, more))
+    text = show(compared(a, b), Format.MARKDOWN, level="all", top=2)
     assert "### Flagged changes (2 of 7)" in text
     assert text.count("<del>") == 2
 

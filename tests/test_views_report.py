@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import html5lib
 import numpy as np
@@ -28,7 +29,6 @@ from colde_cli.views.report.overview import change_excerpt
 from colde_cli.views.report.report_page import MAX_LINES, comparison_html, heat_maps
 
 LONG = "The committee met on the second Tuesday and heard three reports about the harbour wall."
-PAGE = html.HtmlElement
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +41,13 @@ def report(versions: Comparison) -> str:
     return comparison_html(versions)
 
 
-def parsed(text: str) -> PAGE:
+def parsed(text: str) -> Any:
     """The page by a strict parser, then as a tree to ask."""
     html5lib.HTMLParser(strict=True).parse(text)
     return html.document_fromstring(text)
 
 
-def data_of(page: PAGE) -> dict[str, object]:
+def data_of(page: Any) -> dict[str, object]:
     found: dict[str, object] = json.loads(page.get_element_by_id("data").text)
     return found
 
@@ -57,7 +57,7 @@ def words(text: str) -> str:
     return "".join(harmless(text).split())
 
 
-def body(page: PAGE, side: str) -> str:
+def body(page: Any, side: str) -> str:
     """What a pane says of its document, notes of the report left out."""
     pane = page.get_element_by_id(f"pane-{side}")
     for note in pane.xpath(".//*[@class]"):

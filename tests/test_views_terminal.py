@@ -351,7 +351,8 @@ def test_a_heat_map_of_hundreds_of_sections_is_shown_only_where_it_is_asked_for(
 
 
 def pair(a: str, b: str) -> PassagePair:
-    (found,) = align(*(assemble("", "", [Part("", text)]) for text in (a, b)), None).pairs
+    left, right = (assemble("", "", [Part("", text)]) for text in (a, b))
+    (found,) = align(left, right, None).pairs
     return found
 
 

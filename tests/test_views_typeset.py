@@ -16,6 +16,7 @@ from colde_cli.similarity.comparison import Comparison
 pytest.importorskip("reportlab")
 
 from colde_cli.views import typeset
+from colde_cli.views.page_marks import DELETED, INSERTED
 from colde_cli.views.typeset import write_typeset
 
 Capture = pytest.CaptureFixture[str]
@@ -41,7 +42,8 @@ def colours_of(path: Path, words: str) -> set[tuple[int, int, int]]:
     found = set()
     for place in range(start, start + len(words)):
         pdfium.raw.FPDFText_GetFillColor(text.raw, place, *parts)
-        found.add(tuple(part.value for part in parts[:3]))
+        red, green, blue = (part.value for part in parts[:3])
+        found.add((red, green, blue))
     pages.close()
     return found
 
@@ -53,8 +55,8 @@ def test_deleted_and_inserted_words_have_their_colours(tmp_path: Path) -> None:
     text = text_of(path)
     assert "Changes from a.md to b.md" in text
     assert "Duties" in text
-    assert colours_of(path, "shall") == {typeset.DELETED.line}
-    assert colours_of(path, "may") == {typeset.INSERTED.line}
+    assert colours_of(path, "shall") == {DELETED.line}
+    assert colours_of(path, "may") == {INSERTED.line}
     assert colours_of(path, "deliver all goods") == {(0, 0, 0)}
     assert "Notes" in text
     assert "A duty or permission changed: “shall” became “may”." in text

@@ -199,10 +199,10 @@ def test_bold_words_stay_bold_when_they_are_deleted(tmp_path: Path) -> None:
 def test_new_paragraphs_have_the_style_of_a_neighbour(tmp_path: Path) -> None:
     styles = ("Heading 1", "Body Text", "List Bullet", "Body Text")
     a = layout(tmp_path / "a.docx", "Shore", SHORE, "A lamp.", ROPE, styles=styles)
-    styles = (*styles[:3], "List Bullet", "Heading 1", "Body Text")
-    b = layout(tmp_path / "b.docx", "Shore", SHORE, "A lamp.", "A brass bell.", "Pier", ROPE, styles=styles)
+    more = (*styles[:3], "List Bullet", "Heading 1", "Body Text")
+    b = layout(tmp_path / "b.docx", "Shore", SHORE, "A lamp.", "A brass bell.", "Pier", ROPE, styles=more)
     file = kept(a, b)
-    assert [one.style.name for one in docx.Document(io.BytesIO(file)).paragraphs] == list(styles)
+    assert [one.style.name for one in docx.Document(io.BytesIO(file)).paragraphs] == list(more)
 
 
 def test_cells_and_rows_of_a_table_are_changed_in_place(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ class Display:
         if outcome.served and outcome.served.field_auc < outcome.trained.field_auc:
             self._console.print(
                 "On these pairs the score of all parts is worse than that of the vectors alone. If the pairs are few,"
-                " this may be chance; --no-combine serves the vectors alone.",
+                " this may be chance; --set combine=false serves the vectors alone.",
                 style="yellow",
             )
         kept = outcome.served or outcome.trained
@@ -171,9 +171,9 @@ def _bytes(text: str) -> int:
     return parse_size(text, "--max-memory")
 
 
-def _setting(name: str, least: int | None = None) -> Any:  # noqa: ANN401
+def _setting(name: str, **more: Any) -> Any:  # noqa: ANN401
     """An option of earlier versions for a value of `--set`."""
-    return option(f"--{name.replace('_', '-')}", hidden=True, help=f"As --set {name}.", min=least)
+    return option(f"--{name}", **{"hidden": True, "help": f"As --set {name.replace('-', '_')}.", **more})
 
 
 def train(
@@ -250,46 +250,14 @@ def train(
         list[Ablation] | None,
         option("--ablation", panel=MODEL, help="CoLDE: leave a part out, as in the paper's table; may be repeated."),
     ] = None,
-    chunk_tokens: Annotated[
-        int | None,
-        option(
-            "--chunk-tokens",
-            panel=MODEL,
-            min=16,
-            max=512,
-            help="CoLDE: tokens of a chunk, the model's two included; no more than the backbone reads.",
-            show_default="512",
-        ),
-    ] = None,
-    combine: Annotated[
-        bool | None,
-        option(
-            "--combine/--no-combine",
-            panel=MODEL,
-            help="CoLDE: give chunks and rare words a share in the score, fitted to the validation pairs; "
-            "without it, the score is the cosine of document vectors.",
-            show_default="combine; with --recipe paper no-combine",
-        ),
-    ] = None,
-    pretrain: Annotated[
-        str | None,
-        option(
-            "--pretrain",
-            panel=MODEL,
-            metavar="OBJECTIVE",
-            help="Other systems: learn from the documents without labels first, by wp or wp+sp (smith), simcse, "
-            "self-reference or intra-reference (sbert, matchbert); --epochs 0 stops after it.",
-            show_default="none",
-        ),
-    ] = None,
     settings: Annotated[
         list[str] | None,
         option(
             "--set",
             panel=MODEL,
             metavar="NAME=VALUE",
-            help="Another value of the recipe or size of the network, e.g. temperature=0.1, or hidden=100 of smith "
-            "(docs/systems.md lists them); may be repeated.",
+            help="Another value of the recipe or size of the network, e.g. chunk_tokens=128, seed=1, or hidden=100 of "
+            "smith (docs/systems.md lists them); may be repeated.",
         ),
     ] = None,
     epochs: Annotated[
@@ -319,30 +287,6 @@ def train(
             "for smith, else 0.001",
         ),
     ] = None,
-    precision: Annotated[
-        Literal["fp32", "bf16"] | None,
-        option(
-            "--precision",
-            panel=TRAINING,
-            envvar="COLDE_TRAIN_PRECISION",  # COLDE_PRECISION chooses the graph to run
-            help="Arithmetic of BERT while it is trained; its weights are updated in fp32 in any case.",
-            show_default="fp32",
-        ),
-    ] = None,
-    max_memory: Annotated[
-        int | None,
-        option(
-            "--max-memory",
-            panel=TRAINING,
-            metavar="SIZE",
-            parser=_bytes,
-            help="CoLDE: memory that BERT may take while it is trained, with gradients and optimiser.",
-            show_default="4GB",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, option("--seed", panel=TRAINING, min=0, help="Seed of all random choices.", show_default="0")
-    ] = None,
     device: Annotated[str, option("--device", panel=RUN, metavar="auto|cpu|cuda[:N]", help=DEVICE_HELP)] = "auto",
     max_time: Annotated[
         float | None,
@@ -363,9 +307,16 @@ def train(
         str, option("--card-note", panel=RUN, metavar="TEXT", help="Text for the model's card, e.g. its licence.")
     ] = "",
     # Options of earlier versions for values of --set.
-    trainable_layers: Annotated[int | None, _setting("trainable_layers", 1)] = None,
+    trainable_layers: Annotated[int | None, _setting("trainable-layers", min=1)] = None,
     batches: Annotated[Literal["mixed", "by-file"] | None, _setting("batches")] = None,
-    patience: Annotated[int | None, _setting("patience", 0)] = None,
+    patience: Annotated[int | None, _setting("patience", min=0)] = None,
+    chunk_tokens: Annotated[int | None, _setting("chunk-tokens", min=16, max=512)] = None,
+    combine: Annotated[bool | None, _setting("combine/--no-combine")] = None,
+    pretrain: Annotated[str | None, _setting("pretrain")] = None,
+    # COLDE_PRECISION chooses the graph to run.
+    precision: Annotated[Literal["fp32", "bf16"] | None, _setting("precision", envvar="COLDE_TRAIN_PRECISION")] = None,
+    max_memory: Annotated[int | None, _setting("max-memory", parser=_bytes)] = None,
+    seed: Annotated[int | None, _setting("seed", min=0)] = None,
     quiet: Annotated[bool, option("--quiet", "-q", panel=RUN, help=QUIET_HELP)] = False,
     debug: Annotated[
         bool, option("--debug", panel=RUN, callback=keep_for_main, help="Show the traceback of an error.")
@@ -429,9 +380,8 @@ def _make_recipe(
     """
     from colde_cli.learning.recipe import Recipe, parse_settings
 
-    named = {**given, **{name: 1 for name, value in (("recipe", base), ("init", start)) if value}}
-    if backbone is not None:
-        named["backbone"] = backbone
+    shown = {"recipe": base, "init": start, "backbone": backbone}
+    named = given | {name: value for name, value in shown.items() if value is not None}
     if system == SystemName.COLDE:
         _refuse(named, {"pretrain"}, system)
         return Recipe.of(

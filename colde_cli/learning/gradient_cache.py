@@ -328,5 +328,5 @@ def micro_tokens(encoder: ChunkEncoder, memory: int, chunk_tokens: int = _CHUNK,
     token = activation_bytes(config, longest, None if whole else max(1, layers), 2 if narrow else 4)
     if fixed + token * longest > memory:
         needed = (fixed + token * longest) / 1e9
-        raise OptionError(f"This backbone needs --max-memory {needed:.1f}GB; give that, or train fewer layers.")
+        raise OptionError(f"This backbone needs --set max_memory={needed:.1f}GB; give that, or train fewer layers.")
     return (memory - fixed) // token

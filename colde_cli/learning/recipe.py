@@ -13,6 +13,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
 from colde_cli.errors import OptionError
+from colde_cli.settings import parse_size
 
 if TYPE_CHECKING:
     from colde_cli.encoder.layout import ModelConfig
@@ -222,12 +223,9 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     **{"average": (0, 0.9999), "temperature": (0.01, 10), "sections": (1, 16), "residual_share": (0.01, 1)},
     **{"dropout": (0, 0.9), "backbone_dropout": (0, 0.9), "chunk_loss": (0, 1), "mean_loss": (0, 1)},
     **{"heads": (1, 1024), "projection": (2, 1 << 16), "row_tokens": (3, 1 << 20), "max_rows": (1, 1 << 20)},
-    **{"trainable_layers": (1, 1 << 10), "pretrain_epochs": (1, 10**6)},
+    **{"trainable_layers": (1, 1 << 10), "pretrain_epochs": (1, 10**6), "chunk_tokens": (16, 512)},
 }
-_OPTIONS = (
-    "freeze_backbone epochs batch_size learning_rate ablations chunk_tokens combine precision max_memory seed system "
-    "network pretrain"
-).split()
+_OPTIONS = "freeze_backbone epochs batch_size learning_rate ablations system network".split()
 """The fields that have an option of their own, or none."""
 
 
@@ -255,6 +253,8 @@ def parse_settings(
         name = name.replace("-", "_")
         if equals and name in sizes:
             network[name] = _read(text, value, type(sizes[name]))
+        elif equals and name == "max_memory" in known:
+            values[name] = parse_size(value, "--set max_memory")
         elif equals and name in known:
             values[name] = _read(text, value, known[name], *_BOUNDS.get(name, (0, float("inf"))))
         else:

@@ -136,13 +136,13 @@ def system_recipe(name: str, given: Mapping[str, Any], settings: Sequence[str] =
         OptionError: the system lacks a size or an objective of that name.
     """
     system = system_class(name)
-    objective = given.get("pretrain", "none")
+    values = dict(given) | parse_settings(settings, name, system.sizes, unused_options(system))
+    objective = values.get("pretrain", "none")
     if objective not in ("none", *system.pretraining):
         listed = ", ".join(("none", *system.pretraining))
-        raise OptionError(f"--pretrain {objective} is not for --system {name}, which has: {listed}.")
+        raise OptionError(f"--set pretrain={objective} is not for --system {name}, which has: {listed}.")
     defaults = {"epochs": 10, "batch_size": 32, "batches": "by-file", "learning_rate": system.rate}
-    parsed = parse_settings(settings, name, system.sizes, unused_options(system))
-    return Recipe(**{"system": name, **defaults, **given, **parsed})
+    return Recipe(**{"system": name, **defaults, **values})
 
 
 def system_config(recipe: Recipe, backbone: Backbone | None, vocabulary: int) -> SystemConfig:

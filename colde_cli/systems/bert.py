@@ -113,7 +113,7 @@ def pretrain_pairs(
     """
     documents = [split for text in texts if (split := split_sentences(text, tokenizer)) is not None]
     if len(documents) < 2:
-        raise DataError("--pretrain needs two training documents at least.")
+        raise DataError("pretrain needs two training documents at least.")
     capacity = min(_LONGEST, row_tokens) - SPECIALS
     first, last = special_token(tokenizer, "[CLS]"), special_token(tokenizer, "[SEP]")
     torch.manual_seed(options.seed)

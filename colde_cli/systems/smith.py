@@ -353,7 +353,7 @@ class MaskingVocabulary:
         """
         mask = tokenizer.token_to_id("[MASK]")
         if mask is None:
-            raise OptionError("--pretrain needs a tokenizer with the token [MASK]; take a backbone that has one.")
+            raise OptionError("pretrain needs a tokenizer with the token [MASK]; take a backbone that has one.")
         named = (tokenizer.token_to_id(token) for token in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"))
         return cls(size, mask, tuple(sorted({0, *(number for number in named if number is not None)})))
 

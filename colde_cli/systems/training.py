@@ -89,7 +89,7 @@ class SystemTraining(Training):
         self.display.phase("Preparing")
         if recipe.pretrain != "none" and saved is None:
             if len(training) < 2:
-                raise DataError("--pretrain needs two training documents at least.")
+                raise DataError("pretrain needs two training documents at least.")
             self.display.phase(f"Learning {recipe.pretrain} from {len(training):,} documents")
             documents = [(self.texts[number], self.task.texts[number]) for number in training]
             tokenizer = plain_tokenizer(self.tokenizer)
