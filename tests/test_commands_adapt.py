@@ -117,15 +117,6 @@ def test_a_folder_of_which_nothing_can_be_read_is_trouble(capsys: Capture, tmp_p
     check_trouble(run(capsys, "adapt", tmp_path / "absent", "-o", "none"))
 
 
-@pytest.mark.parametrize("name", ["profile.npz", "profile.json"])
-def test_a_damaged_profile_is_trouble(capsys: Capture, corpus: Path, profiles: Path, name: str) -> None:
-    run(capsys, "adapt", corpus, "-o", "crafts")
-    (profiles / "crafts" / name).write_bytes(b"PK\x03\x04 nothing")
-    result = run(capsys, "diff", V1, V2, "--field", "crafts")
-    check_trouble(result)
-    assert "damaged" in result.err
-
-
 LONG = 300 * "n"
 
 

@@ -163,6 +163,7 @@ def test_the_documents_of_the_pairs_make_a_calibrated_field(capsys: Capture, dat
     assert "fitted to 66 labelled pairs" in " ".join(found["notes"])
 
 
+@pytest.mark.slow
 def test_a_profile_is_calibrated_in_place_or_copied(
     capsys: Capture, data: list[str], profiles: Path, tmp_path: Path
 ) -> None:

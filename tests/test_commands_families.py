@@ -142,6 +142,7 @@ def test_nothing_alike_is_status_1(capsys: Capture) -> None:
     assert run(capsys, "clusters", V1).status == 1
 
 
+@pytest.mark.slow
 def test_an_index_gives_what_its_files_give(capsys: Capture, subjects: Path, tmp_path: Path) -> None:
     (subjects / "copy.txt").write_text((subjects / "tax1.txt").read_text())
     (subjects / "bad.pdf").write_bytes(b"%PDF-1.7 nothing")

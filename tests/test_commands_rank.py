@@ -63,6 +63,7 @@ def test_versions_come_first_explained_and_as_the_schema_says(capsys: Capture) -
     assert best["hit"]["text"]
 
 
+@pytest.mark.slow
 def test_equal_sections_are_matched_in_one_order(encoder: Encoder) -> None:
     """Six sections of the two versions are the same: the last digits, another processor's, must not choose."""
     a, b = encoder.encode_many([read(V1), read(V2)])
@@ -213,25 +214,11 @@ def test_the_query_may_come_from_standard_input(corpus: Path) -> None:
     assert json.loads(result.out)["query"]["path"] == "-"
 
 
-def test_the_output_file_appears_whole(capsys: Capture, corpus: Path, query: Path, tmp_path: Path) -> None:
-    target = tmp_path / "out.json"
-    assert run(capsys, "rank", query, corpus, "-o", target).out == ""
-    assert json.loads(target.read_text())["schema"] == "colde.rank/1"
-
-
 def test_nothing_to_search_is_trouble(capsys: Capture, corpus: Path, query: Path, tmp_path: Path) -> None:
     (tmp_path / "void").mkdir()
     for arguments in ((tmp_path / "void",), (tmp_path / "missing",), (corpus, "--glob", "*.docx")):
         check_trouble(run(capsys, "rank", query, *arguments))
     check_trouble(run(capsys, "rank", tmp_path / "missing.txt", corpus))
-
-
-@pytest.mark.parametrize("width", [60, 100, 200])
-def test_the_table_fits_its_width(capsys: Capture, corpus: Path, query: Path, width: int, monkeypatch: Any) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    out = run(capsys, "rank", query, corpus, "--explain").out
-    assert max(map(len, out.splitlines())) <= width
-    assert "\x1b" not in out
 
 
 def test_lines_of_json_and_a_page_are_written(capsys: Capture, corpus: Path, query: Path, tmp_path: Path) -> None:
@@ -266,6 +253,7 @@ def test_the_most_promising_documents_are_encoded_first(cold: Path, query: Path)
     assert Path(first.document.path).name == "zz.txt"
 
 
+@pytest.mark.slow
 def test_without_time_one_document_is_encoded_and_the_next_run_goes_on(
     capsys: Capture, cold: Path, query: Path
 ) -> None:

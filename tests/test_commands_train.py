@@ -325,19 +325,6 @@ def test_weights_in_shards_give_the_same_model(start: Path, data: Path, tmp_path
     assert names[1] in refusal(data, "-o", tmp_path / "more", "--init", shards, *QUICK[:4])
 
 
-GONE = (
-    "--keep-pretrained --loss --elongation --elongation-weight --window-start --checkpoint-every --max-shard-size "
-    "--network --anchor --repeat --longest --fixed-scale --scale-lr"
-).split()
-
-
-@pytest.mark.parametrize("option", GONE)
-def test_an_option_that_has_gone_is_refused_as_any_unknown_one_is(option: str, tmp_path: Path) -> None:
-    result = colde(tmp_path / "data.jsonl", "-o", tmp_path / "mine", option, "1")
-    assert result.exit_code == 2
-    assert "No such option" in result.stderr
-
-
 @pytest.mark.parametrize("text", ["{", "[]", '{"weight_map": {}}', '{"weight_map": {"a": "../other"}}'])
 def test_a_wrong_index_of_shards_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "model.safetensors.index.json").write_text(text, encoding="utf-8")

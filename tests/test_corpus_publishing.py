@@ -377,6 +377,7 @@ def test_a_folder_of_something_else_is_not_overwritten(tmp_path: Path) -> None:
     assert contents(other) == contents(tmp_path / "a.colde")
 
 
+@pytest.mark.slow
 def test_a_push_that_is_killed_leaves_the_version_before(tmp_path: Path) -> None:
     (tmp_path / "share").mkdir()
     url = f"file://{tmp_path}/share/papers.colde"

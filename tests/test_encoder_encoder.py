@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from colde_cli.encoder.vector_cache import Cache
 from colde_cli.errors import LimitError, ModelError, NoTextError, OptionError
 from colde_cli.scoring.config import Calibration
 from colde_cli.scoring.lexicon import Terms, overlap
-from colde_cli.scoring.score import document_score
 
 WORDS = "river lease turbine ozone verdict enzyme payment sensor treaty valve harbour protein notice wage".split()
 
@@ -72,14 +70,6 @@ def test_the_same_chunk_gives_the_same_bytes_whatever_is_encoded_with_it(encoder
     together = [vector.tobytes() for vector in encoder.encode_chunks(chunks)]
     reverse = [vector.tobytes() for vector in encoder.encode_chunks(chunks[::-1])][::-1]
     assert alone == together == reverse
-
-
-def test_a_document_does_not_depend_on_its_company(encoder: Encoder) -> None:
-    first, second = document(1, 600, 80), document(2, 50)
-    alone = encoder.encode(first)
-    mixed = encoder.encode_many([second, first, second])[1]
-    np.testing.assert_allclose(alone.document_vector, mixed.document_vector, atol=1e-5)
-    np.testing.assert_allclose(alone.section_vectors, mixed.section_vectors, atol=1e-5)
 
 
 def test_cached_vectors_are_the_same_and_nothing_is_encoded_twice(tmp_path: Path, model_folder: Path) -> None:
@@ -201,6 +191,7 @@ def test_weights_that_graphs_refer_to_are_named(tmp_path: Path, model_folder: Pa
         Encoder.load(folder, device="cpu").encode(document(1, 20))
 
 
+@pytest.mark.slow
 def test_a_model_of_an_earlier_version_has_whole_graphs_in_a_folder(
     tmp_path: Path, model_folder: Path, encoder: Encoder
 ) -> None:
@@ -234,6 +225,7 @@ def test_fp32_that_is_not_there_names_the_remedy(tmp_path: Path, model_folder: P
         Encoder.load(folder, device="cpu", precision="int4")
 
 
+@pytest.mark.slow
 def test_int8_document_vectors_stay_close_to_fp16(model_folder: Path, encoder: Encoder, repository: Path) -> None:
     """The issue's bar for document vectors: cosine at least .999, on a real paper."""
     half = Encoder.load(model_folder, device="cpu", precision="fp16")
@@ -312,18 +304,6 @@ def test_another_order_opens_with_other_words_but_holds_the_same(encoder: Encode
     assert overlap(words(turned)[0], words(contract)[0]) > 0.99
     assert overlap(words(turned)[1], words(contract)[1]) < 0.5
     assert turned.domains == pytest.approx(contract.domains, abs=1e-5)
-
-
-def test_several_times_over_scores_as_once(encoder: Encoder, contract: Encoding) -> None:
-    """But for the pair of words at each seam, and the head, which counts chunks."""
-    rows = list(range(len(contract.chunks)))
-    once, tiled = contract, rearranged(contract, rows * 3, encoder, "anew")
-    assert overlap(words(once)[0], words(tiled)[0]) > 0.999
-    assert overlap(words(once)[1], words(tiled)[1]) == pytest.approx(1, abs=1e-6)
-    assert tiled.domains == pytest.approx(once.domains, abs=1e-5)
-    assert float(tiled.shares.sum()) == pytest.approx(1, abs=1e-5)
-    headless = replace(tiled, source=replace(tiled.vectors, document_vector=once.document_vector))
-    assert document_score(once, headless, encoder.config) == pytest.approx(1, abs=1e-3)
 
 
 def test_without_a_chunk_its_words_are_gone(encoder: Encoder, contract: Encoding) -> None:

@@ -75,6 +75,7 @@ def test_a_field_may_be_replaced(encoder: Counting) -> None:
     )
 
 
+@pytest.mark.slow
 def test_chunks_of_both_documents_are_encoded_together(encoder: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
     documents = [read(V1), read(V2)]
     a, b = encoder.encode_later(documents)

@@ -157,6 +157,7 @@ def test_the_native_library_keeps_quiet_about_a_damaged_graph(model_folder: Path
     assert "damaged" in done.stdout or "gives no" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="counts memory in kilobytes")
 def test_attention_of_long_documents_holds_the_weights_of_one_head_at_a_time(model_folder: Path) -> None:
     """Those of all four heads took over 100 bytes for each pair of chunks."""

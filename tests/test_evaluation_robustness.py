@@ -284,6 +284,7 @@ def test_figures_of_pairs() -> None:
     assert pair_figures(related, clean, clean, None).f1 is None
 
 
+@pytest.mark.slow
 def test_the_shipped_model_on_the_examples(model_folder: Path, repository: Path) -> None:
     encoder = Encoder.load(model_folder, device="cpu")
     documents = {name: read(repository / "examples" / name) for name in EXAMPLES}

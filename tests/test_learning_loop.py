@@ -157,6 +157,7 @@ def test_the_untrained_model_is_measured_once(
     assert len(rest.validations) == {0: 3, 1: 2, 3: 1}[stop_after]
 
 
+@pytest.mark.slow
 def test_a_head_learns_the_classes(task: ColdeTask, backbone: Backbone, tmp_path: Path) -> None:
     recipe = replace(RECIPE, epochs=12)
     notes = Notes()

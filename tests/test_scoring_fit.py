@@ -111,6 +111,7 @@ def test_what_is_fitted_keeps_the_constants() -> None:
     assert (found.sharpness, found.saturation, found.rarity, found.opening_words) == (0.5, 0.2, 1.5, 7)
 
 
+@pytest.mark.slow
 def test_domains_weigh_the_same_however_many_pairs_they_have() -> None:
     first, second = judged([0.3, 0, 0, 0.1], 1), judged([0, 0.3, 0, 0.1], 2)
     even = weights(fitted(first, second).score_weights)
@@ -119,6 +120,7 @@ def test_domains_weigh_the_same_however_many_pairs_they_have() -> None:
     assert weights(fitted(tripled, second).score_weights) == pytest.approx(even, abs=0.01)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_which_domain_scores_high_has_no_say() -> None:
     """One domain has far more related pairs and higher values of a part that tells nothing within either."""
     (related, table), other = judged([0.2, 0, 0, 0], 1), judged([0.2, 0, 0, 0], 2)
@@ -255,6 +257,7 @@ def test_a_field_of_few_documents_has_the_usual_spread() -> None:
     assert small == other
 
 
+@pytest.mark.slow
 def test_a_domain_drops_a_part_that_tells_elsewhere_alone() -> None:
     """The common weight of a part of small spread holds in a domain of few pairs, where it may tell nothing."""
     narrow = np.where(np.arange(len(PARTS)) == 1, 0.1, 1.0)

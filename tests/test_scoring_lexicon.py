@@ -124,14 +124,6 @@ def test_a_document_many_times_over_has_the_same_terms(lexicon: Lexicon) -> None
         assert np.allclose(ratios, ratios[0], atol=1e-6), "words among themselves weigh the same"
 
 
-def test_without_a_new_pair_at_the_seam_nothing_changes(lexicon: Lexicon) -> None:
-    text = " ".join(["the dog sees"] * 50 + ["the"])
-    once = lexicon.terms(chunks(text))
-    long = lexicon.terms(chunks(" ".join(["the dog sees"] * 500 + ["the"])))
-    assert np.array_equal(once.buckets, long.buckets)
-    assert overlap(once, long) > 0.9999
-
-
 def test_rare_words_outweigh_common_ones(lexicon: Lexicon) -> None:
     terms = lexicon.terms(chunks("the cat axolotl"))
     rare, usual, common = (weight(lexicon, terms, word) for word in ("axolotl", "cat", "the"))

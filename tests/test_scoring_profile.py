@@ -27,8 +27,8 @@ from colde_cli.scoring.profile import (
     blended_spreads,
     share_of_texts,
 )
-from colde_cli.scoring.profile_learning import MAX_DOCUMENTS, learn_profile, pair_table, random_pairs
-from colde_cli.scoring.score import document_score, document_scores, part_score, verdict
+from colde_cli.scoring.profile_learning import MAX_DOCUMENTS, learn_profile, random_pairs
+from colde_cli.scoring.score import document_score, document_scores, verdict
 
 counts = st.integers(1, 5000)
 
@@ -109,13 +109,6 @@ def test_its_scores_are_those_of_all_pairs(profile: FieldProfile, field: Field) 
     assert profile.scores == pytest.approx(np.sort(document_scores(left, right, CONFIG, field)), abs=1e-6)
 
 
-def test_the_table_of_parts_is_that_of_single_scores(field: Field) -> None:
-    documents = [field.adapt(made(seed)) for seed in range(8)]
-    pairs = random_pairs(8, 100, np.random.default_rng(0))
-    single = [[part_score(p, documents[a], documents[b], WEIGHTS) for p in PARTS] for a, b in pairs]
-    assert pair_table(documents, pairs, WEIGHTS) == pytest.approx(np.array(single), abs=1e-6)
-
-
 @given(st.integers(0, 200), st.integers(1, 500), st.integers(0, 5))
 def test_random_pairs_are_different_and_as_many_as_asked_for(count: int, most: int, seed: int) -> None:
     pairs = random_pairs(count, most, np.random.default_rng(seed))
@@ -129,11 +122,6 @@ def test_random_pairs_of_many_documents_stay_in_range() -> None:
     assert (pairs[:, 1] >= 0).all()
     assert (pairs[:, 1] < pairs[:, 0]).all()
     assert pairs.max() < MAX_DOCUMENTS
-
-
-def test_learning_twice_gives_the_same(profile: FieldProfile) -> None:
-    again = learned()
-    assert all(np.array_equal(getattr(again, name), getattr(profile, name)) for name in ("scores", "spreads"))
 
 
 def test_one_document_is_a_field_without_pairs() -> None:
@@ -188,13 +176,6 @@ def test_a_document_and_itself_score_one(field: Field, seed: int, law: float) ->
     found = verdict(document, document, CONFIG, field)
     assert found.score == pytest.approx(1, abs=1e-5)
     assert sum(part.weight for part in found.parts) == pytest.approx(1)
-
-
-def test_a_domain_of_the_model_keeps_its_weights(field: Field) -> None:
-    found = verdict(made(1, law=1.0), made(2, law=1.0), CONFIG, field)
-    assert [(part.name, part.weight) for part in found.parts] == [
-        ("colde", 0.3), ("mean", 0.1), ("chunks", 0.2), ("words", 0.1), ("mentions", 0.1), ("opening", 0.2),
-    ]  # fmt: skip
 
 
 def test_a_field_gives_a_percentile_in_place_of_threshold_and_probability(field: Field) -> None:

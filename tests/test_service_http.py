@@ -107,6 +107,7 @@ def test_a_document_of_the_corpus_is_ranked_without_itself(service: Any) -> None
     assert body["query"]["path"] == "field-study-v1.pdf"
 
 
+@pytest.mark.slow
 def test_an_index_is_served_without_its_files(folder: Path, service: Any, kept: Encoder, tmp_path: Path) -> None:
     copies = shutil.copytree(folder, tmp_path / "secret-place")
     colde_cli.Model(kept).index(tmp_path / "secret-index.colde", copies)

@@ -212,7 +212,8 @@ def test_standard_output_is_the_protocols_alone(tmp_path: Path) -> None:
     check_trouble(run_process("mcp", "--root", tmp_path / "nowhere"))
 
 
-@pytest.mark.parametrize("most", [1000, 1500, 3000, 10_000, 50_000])
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [1000, 3000, 50_000])
 def test_answers_keep_their_room_and_read_every_character(encoder: Encoder, tmp_path: Path, most: int) -> None:
     file = tmp_path / "long.md"
     words = " ".join(f"word{number}" for number in range(3000))
@@ -236,6 +237,7 @@ def test_answers_keep_their_room_and_read_every_character(encoder: Encoder, tmp_
     assert pairs_answer(comparison, most, changed=False).passages
 
 
+@pytest.mark.slow
 def test_a_page_of_the_first_document_begins_the_changes(encoder: Encoder) -> None:
     comparison = Model(encoder).compare(EXAMPLES / V1, EXAMPLES / V2)
     found = pairs_answer(comparison, 3000, page=6).passages

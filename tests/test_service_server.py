@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from command_line import EXAMPLES, ROOT, check_trouble, run_process, run_python
+from command_line import EXAMPLES, ROOT, check_trouble, run, run_process, run_python
 from served import PATIENT, QUERY, running, small_corpus
 
 pytest.importorskip("fastapi", reason="fastapi is not installed")
@@ -129,11 +129,13 @@ def test_a_port_that_is_taken_is_said_in_a_sentence(address: str, folder: Path) 
         (["--host", "203.0.113.7", "--token", "correct horse battery"], "Cannot listen"),
     ],
 )
-def test_what_cannot_be_served_is_said_in_a_sentence(folder: Path, arguments: list[str], words: str) -> None:
-    refused = run_process("serve", folder, *arguments)
+def test_what_cannot_be_served_is_said_in_a_sentence(
+    capsys: pytest.CaptureFixture[str], folder: Path, arguments: list[str], words: str
+) -> None:
+    refused = run(capsys, "serve", folder, *arguments)
     check_trouble(refused)
     assert words in refused.err
-    check_trouble(run_process("serve", folder / "nowhere", *arguments))
+    check_trouble(run(capsys, "serve", folder / "nowhere", *arguments))
 
 
 @pytest.mark.slow

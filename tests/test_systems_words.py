@@ -160,6 +160,7 @@ def test_graph_equals_pytorch_for_any_shape(case: Case, tmp_path: Path) -> None:
             np.testing.assert_allclose(vectors, expected, atol=1e-5)
 
 
+@pytest.mark.slow
 @every_tower
 def test_learns_to_tell_two_subjects_apart(case: Case) -> None:
     """With the loss of all towers: binary cross-entropy of sigmoid(6 cos + beta), beta learnt (SMITH)."""

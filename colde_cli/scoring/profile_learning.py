@@ -53,7 +53,7 @@ def learn_profile(
             frequencies[item.terms.buckets] += 1
     shares, nearness = np.stack([item.domains for item in documents]), np.zeros(0, np.float32)
     if statistics.domains is not None and shares.shape[1] == 1 + len(statistics.domains.prototypes):
-        means = np.stack([item.chunk_vectors.mean(0) for item in documents])
+        means = np.stack([item.chunk_vectors.mean(0, dtype=np.float64) for item in documents])
         nearness = statistics.domains.nearness(means, shares)
     unscored = FieldProfile(
         name,
@@ -104,8 +104,9 @@ def pair_table(documents: Sequence[FieldDocument], pairs: Ints, score_weights: S
     Args:
         pairs: int [P, 2], numbers of documents; pairs of one first document stand together.
     """
-    document_vectors = unit_rows(np.stack([item.document_vector for item in documents]))
-    means = unit_rows(np.stack([item.centred_unit_vectors.mean(0) for item in documents]))
+    # In float64: sums of float32 differ in the last digits with the place of an array in memory.
+    document_vectors = unit_rows(np.stack([item.document_vector for item in documents])).astype(np.float64)
+    means = unit_rows(np.stack([item.centred_unit_vectors.mean(0) for item in documents])).astype(np.float64)
     terms, openings = [item.terms for item in documents], [item.opening for item in documents]
     a, b = pairs.T
     saturation = score_weights.saturation

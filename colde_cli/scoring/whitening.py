@@ -97,7 +97,8 @@ def covariance_of(documents: Sequence[FloatArray], centre: FloatArray) -> Floats
     """The covariance [H, H] of chunk vectors about a centre, with trace 1; every document counts the same."""
     total = np.zeros((len(centre), len(centre)))
     for vectors in documents:
-        centred = vectors - centre
+        # Sums of float32 differ in the last digits with the place of an array in memory.
+        centred = (vectors - centre).astype(np.float64)
         total += centred.T @ centred / len(centred)
     trace = float(np.trace(total))
     return total / trace if trace > 0 else isotropic(len(centre))
