@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from colde_cli.documents.document import Span
@@ -27,6 +28,9 @@ _ALIKE = 0.4
 _MOST_TRIED = 250_000
 """Pairs of paragraphs whose likeness is computed in one gap; in a larger one none is."""
 _TABLE = "\x00"
+# A letter or digit of a script that puts blanks between words.
+_LETTER = r"[^\W_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\uffff\U00010000-\U0010ffff]"
+_IN_WORD = re.compile(_LETTER)
 _Range = tuple[int, int]
 
 
@@ -286,8 +290,52 @@ def _anchors(flows: tuple[Flow, Flow], groups: Sequence[tuple[_Range, _Range]]) 
         yield Anchor(
             Span(a.start, a.end + ends),
             Span(b.start, b.end + ends),
-            tuple(Edit(_shifted(edit.a, a.start), _shifted(edit.b, b.start)) for edit in edits),
+            tuple(_apart(_in_words(Edit(_shifted(one.a, a.start), _shifted(one.b, b.start)), *flows) for one in edits)),
         )
+
+
+def _in_words(edit: Edit, a: Flow, b: Flow) -> Edit:
+    """Widen an edit to whole words, as a person would make it: "Annex 3" for "Annex 3a", not an "a" that came."""
+    sides = (a.text, edit.a.start, edit.a.end), (b.text, edit.b.start, edit.b.end)
+    before = after = 0
+    if any(_divides(text, start) and start < end for text, start, end in sides):
+        before = min(_letters_before(text, start) for text, start, _ in sides)
+    if any(_divides(text, end) and start < end for text, start, end in sides):
+        after = min(_letters_after(text, end) for text, _, end in sides)
+    return Edit(Span(edit.a.start - before, edit.a.end + after), Span(edit.b.start - before, edit.b.end + after))
+
+
+def _apart(edits: Iterable[Edit]) -> Iterator[Edit]:
+    """Join edits that came to overlap."""
+    last: Edit | None = None
+    for edit in edits:
+        if last is not None and (edit.a.start < last.a.end or edit.b.start < last.b.end):
+            last = Edit(Span(last.a.start, edit.a.end), Span(last.b.start, edit.b.end))
+            continue
+        if last is not None:
+            yield last
+        last = edit
+    if last is not None:
+        yield last
+
+
+def _letters_before(text: str, place: int) -> int:
+    start = place
+    while start and _IN_WORD.match(text, start - 1):
+        start -= 1
+    return place - start
+
+
+def _letters_after(text: str, place: int) -> int:
+    end = place
+    while _IN_WORD.match(text, end):
+        end += 1
+    return end - place
+
+
+def _divides(text: str, place: int) -> bool:
+    """Whether a place is inside a word."""
+    return _IN_WORD.match(text, max(0, place - 1)) is not None and _IN_WORD.match(text, place) is not None
 
 
 def _end(flow: Flow, index: int) -> int:

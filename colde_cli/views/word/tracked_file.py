@@ -86,6 +86,8 @@ def redline_docx(
         try:
             if ignore.names or ignore.like:
                 raise NotKept("differences are ignored")
+            if any(document.report.skipped_sections for document in (a, b)):
+                raise NotKept("sections were left out")
             return _with_layout(a, b, alignment, date, beside)
         except NotKept as reason:
             warnings = (_not_kept(a, str(reason)),)

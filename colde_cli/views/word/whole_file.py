@@ -110,7 +110,7 @@ class WholeFile:
             )
             for section in self.margins()
         ]
-        return [body, margins]
+        return [body, list(filter(None, margins))]
 
 
 def _signature(story: Story, reader: Reader, notes: Notes) -> list[object]:
