@@ -289,23 +289,18 @@ class Carrier:
         Args:
             partners: paragraphs of A by the `id` of the paragraph of B that they became.
         """
-        renamed = {name: made for name, made in self._bookmarks.items() if name != made}
-        for element in self._referring:
-            for name, made in renamed.items():
-                _rename(element, name, made)
         wanted = dict.fromkeys(name for element in self._referring for name in _referred(element))
-        missing = [name for name in wanted if name not in self._names]
-        if missing:
-            starts = {start.get(qn("w:name")): start for start in self.b.element.iter(qn("w:bookmarkStart"))}
-            for name in missing:
-                if (start := starts.get(name)) is not None:
-                    paragraph = next(start.iterancestors(qn("w:p")), None)
-                    if paragraph is not None and (partner := partners.get(id(paragraph))) is not None:
-                        number = self._next("bookmark")
-                        place = 0 if partner.find(qn("w:pPr")) is None else 1
-                        partner.insert(place, build("w:bookmarkStart", id=number, name=name))
-                        partner.append(build("w:bookmarkEnd", id=number))
-                        self._names.add(name)
+        starts = {start.get(qn("w:name")): start for start in self.b.element.iter(qn("w:bookmarkStart"))}
+        for name in wanted:
+            if name not in self._bookmarks and (name not in self._names or name in self.lost) and name in starts:
+                paragraph = next(starts[name].iterancestors(qn("w:p")), None)
+                partner = None if paragraph is None else partners.get(id(paragraph))
+                if partner is not None:
+                    self._add_bookmark(name, partner)
+        for element in self._referring:
+            for name, made in self._bookmarks.items():
+                if name != made:
+                    _rename(element, name, made)
         for root in self._text_parts(self.a, self.notes_of_a):
             begun = {start.get(qn("w:id")) for start in root.iter(qn("w:bookmarkStart"))}
             ended = {end.get(qn("w:id")) for end in root.iter(qn("w:bookmarkEnd"))}
@@ -313,6 +308,15 @@ class Carrier:
                 number = mark.get(qn("w:id"))
                 if not number or number not in begun & ended:
                     mark.getparent().remove(mark)
+
+    def _add_bookmark(self, name: str, paragraph: Element) -> None:
+        """Add a bookmark of B to the paragraph of A that its own one became."""
+        made = self._bookmarks[name] = self._free_bookmark(name) if name in self._names else name
+        self._names.add(made)
+        number = self._next("bookmark")
+        place = 0 if paragraph.find(qn("w:pPr")) is None else 1
+        paragraph.insert(place, build("w:bookmarkStart", id=number, name=made))
+        paragraph.append(build("w:bookmarkEnd", id=number))
 
     # Notes.
 

@@ -181,6 +181,7 @@ class StoryParagraph:
         places: of each character of `text`, the place in `raw`; None where they are the same.
         whole: stretches of `raw` that come and go as a whole: fields.
         notes: the notes it refers to, by the place of their reference: kind and identifier.
+        bookmarks: stretches of `raw` by the name of the bookmark; one that ends elsewhere reaches to the end.
     """
 
     element: Element
@@ -190,6 +191,7 @@ class StoryParagraph:
     places: list[int] | None = None
     whole: list[tuple[int, int]] = field(default_factory=list)
     notes: dict[int, tuple[str, str]] = field(default_factory=dict)
+    bookmarks: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def range(self, start: int, end: int) -> tuple[int, int]:
         """Map characters [start, end) of `text` to `raw`, the blanks that are read as one included."""
@@ -339,11 +341,17 @@ class _ParagraphScan:
     fields: list[tuple[int, list[str]]] = field(default_factory=list)
     whole: list[tuple[int, int]] = field(default_factory=list)
     notes: dict[int, tuple[str, str]] = field(default_factory=dict)
+    bookmarks: dict[str, list[int]] = field(default_factory=dict)  # by number: start, end
+    names: dict[str, str] = field(default_factory=dict)
 
     def read(self, paragraph: Element) -> StoryParagraph:
         self._walk(paragraph)
         raw = "".join(self.pieces)
         made = StoryParagraph(paragraph, raw, raw, self.segments, None, self.whole, self.notes)
+        made.bookmarks = {
+            self.names[number]: (place[0], place[-1] if len(place) > 1 else len(raw))
+            for number, place in self.bookmarks.items()
+        }
         if self.reader.plain:
             made.text, made.places = _tidied(made)
         return made
@@ -362,6 +370,11 @@ class _ParagraphScan:
                 start = self.length
                 self._walk(child)
                 self._end_field(start, child.get(qn("w:instr"), ""), None)
+            elif tag == qn("w:bookmarkStart"):
+                self.names[child.get(qn("w:id"), "")] = child.get(qn("w:name"), "")
+                self.bookmarks[child.get(qn("w:id"), "")] = [self.length]
+            elif tag == qn("w:bookmarkEnd"):
+                self.bookmarks.get(child.get(qn("w:id"), ""), []).append(self.length)
             elif tag not in _GONE and isinstance(tag, str):
                 self._walk(child)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from docx.oxml.ns import nsmap, qn
 from docx.oxml.parser import parse_xml
 
 from colde_cli.documents.document import Span
+from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.tracked_changes import Flow, anchors
 from colde_cli.views.word.carried import Carrier, notes_of
 from colde_cli.views.word.kept_file import StoryWriter
@@ -283,8 +284,28 @@ def _links(
 
 
 def _lost_bookmarks(found: Sequence[StoryChanges]) -> Iterator[str]:
-    """Names of the bookmarks of A whose text goes away."""
-    return iter(())
+    """Yield the names of the bookmarks of A whose text goes away."""
+    for changes in (story for one in found for story in one.stories()):
+        gone = [step.a for step in changes.text.steps if step.operation is Operation.DELETED]
+        flow = changes.text.a
+        for span in gone:
+            for index in range(flow.block_at(span.start), flow.block_at(span.end - 1) + 1):
+                block, start = changes.a.blocks[index], flow.starts[index]
+                if isinstance(block, StoryTable):
+                    yield from _bookmarks([block.element])
+                    continue
+                for name, (first, last) in block.bookmarks.items():
+                    if span.start <= start + first and start + last <= span.end and first < span.end - start:
+                        yield name
+        for index, rows in changes.tables.items():
+            table = changes.a.blocks[index]
+            assert isinstance(table, StoryTable)
+            yield from _bookmarks(table.row_elements[row.a] for row in rows if row.a is not None and row.b is None)
+
+
+def _bookmarks(elements: Iterable[Element]) -> Iterator[str]:
+    for element in elements:
+        yield from (str(start.get(qn("w:name"))) for start in element.iter(qn("w:bookmarkStart")))
 
 
 def _placed(
