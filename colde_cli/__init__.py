@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from colde_cli import errors, types
     from colde_cli.errors import ColdeError, DocumentError, ModelError, OptionError, PasswordError
-    from colde_cli.model_api import (
-        Model,
+    from colde_cli.kept_model import (
         adapt,
         clusters,
+        comments,
         compare,
         compare_folders,
         dupes,
@@ -34,10 +34,11 @@ if TYPE_CHECKING:
         index,
         open_index,
         rank,
+        read,
         verify,
     )
+    from colde_cli.model_api import Model
     from colde_cli.settings import VERSION as __version__  # noqa: N811
-    from colde_cli.similarity.sources import read
     from colde_cli.types import (
         Cache,
         Clusters,
@@ -83,6 +84,7 @@ __all__ = [
     "__version__",
     "adapt",
     "clusters",
+    "comments",
     "compare",
     "compare_folders",
     "dupes",
@@ -114,7 +116,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - a public name may be of any
     elif name in _EARLIER or (name[0].isupper() and name != "Model"):
         home = "types"
     elif name in __all__:
-        home = "model_api"
+        home = "model_api" if name == "Model" else "kept_model"
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(f"colde_cli.{home}")

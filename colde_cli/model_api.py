@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial, wraps
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
@@ -27,13 +27,11 @@ from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
 from colde_cli.similarity.sources import (
     Comparing,
     OnRead,
-    Options,
     Pages,
     Patterns,
     Places,
     Progress,
     Reading,
-    Result,
     Source,
     check_templates,
     checked,
@@ -260,6 +258,34 @@ class Model:
         return compare_encodings(one, two, encoder, ignore, field=profile, **options)
 
     verify = staticmethod(verify)
+
+    @checked
+    def comments(
+        self,
+        a: Source,
+        b: Source,
+        review: str | Path,
+        *,
+        on_read: OnRead | None = None,
+        progress: Progress | None = None,
+        **options: Unpack[Comparing],
+    ) -> colde_cli.types.Answers:
+        """Find where each remark of a review belongs in two versions, and whether that changed.
+
+        Args:
+            a, b: the version that was reviewed, and the next one.
+            review: the path of a Word, PDF or OpenDocument file with comments, or of any text that lists remarks.
+            on_read, progress, options: as for `compare`.
+
+        Raises:
+            OptionError: the review has no remarks.
+        """
+        from colde_cli.documents.remarks import line_words, read_review
+        from colde_cli.similarity.answers import answer
+
+        read_first = read_review(review, password=options.get("password"))
+        comparison = self.compare(a, b, scores=False, on_read=on_read, progress=progress, **options)
+        return answer(comparison, read_first, self.encoder, line_words, progress)
 
     @checked
     def rank(
@@ -564,36 +590,3 @@ def _opened(
         raise OptionError(f"{index} is an index of whole documents; leave out {called('ignore.like')}.")
     with open_index(index) as opened:
         yield opened, ()
-
-
-_KEPT = Model()
-"""The model of the functions of the package."""
-
-
-def _of_kept(method: Callable[Options, Result]) -> Callable[Options, Result]:
-    """A method of the model that is kept, or of the one that `model` and so on name, as in earlier versions."""
-
-    @wraps(method)
-    def call(*given: Options.args, **named: Options.kwargs) -> Result:
-        names = ("encoder", "model", "device", "precision", "threads", "cache")
-        choice: dict[str, Any] = {name: named.pop(name) for name in names if name in named}
-        if not choice:
-            return method(*given, **named)
-        model, encoder = choice.pop("model", DEFAULT_MODEL), choice.pop("encoder", None)
-        if encoder is not None:
-            model = encoder if hasattr(encoder, "encode_many") else encoder()
-        model = model if isinstance(model, Model) else Model(model, **choice)
-        bound: Callable[Options, Result] = getattr(model, method.__name__)
-        return bound(*given, **named)
-
-    return call
-
-
-adapt = _of_kept(_KEPT.adapt)
-clusters = _of_kept(_KEPT.clusters)
-compare = _of_kept(_KEPT.compare)
-compare_folders = _of_kept(_KEPT.compare_folders)
-encode = _of_kept(_KEPT.encode)
-history = _of_kept(_KEPT.history)
-index = _of_kept(_KEPT.index)
-rank = _of_kept(_KEPT.rank)

@@ -18,6 +18,7 @@ from colde_cli.corpus.subjects import Cluster, ClusterMember, Clusters
 from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, Section, SectionKind, Span
 from colde_cli.documents.outside import OutsideKind, OutsideText, PartKind, UnreadPart
 from colde_cli.documents.passages import Passage
+from colde_cli.documents.remarks import Reply, ReviewRemark
 from colde_cli.documents.selection import select
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
@@ -26,6 +27,7 @@ from colde_cli.encoder.vector_cache import Cache
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import Field, FieldInfo, FieldProfile
 from colde_cli.scoring.score import ScorePart
+from colde_cli.similarity.answers import AnsweredRemark, Answers, Basis, RemarkVerdict
 from colde_cli.similarity.boilerplate import Boilerplate
 from colde_cli.similarity.comparison import ChunkMatch, Comparison, compare_encodings
 from colde_cli.similarity.digest import ComparisonDigest

@@ -81,7 +81,7 @@ def test_functions_use_a_model_that_is_kept_or_the_one_that_they_are_given(
         return model.encoder
 
     monkeypatch.setattr("colde_cli.encoder.loading.open_encoder", open_encoder)
-    monkeypatch.setattr("colde_cli.model_api._KEPT._encoder", None)
+    monkeypatch.setattr("colde_cli.kept_model._KEPT._encoder", None)
     wanted = model.compare(*texts[:2]).to_dict()
     for _ in range(2):
         assert compare(*texts[:2]).to_dict() == wanted
@@ -120,6 +120,7 @@ def untyped(called: Any) -> Any:
         (lambda model, a, b: model.compare(a, b, ignore="case"), "ignore is 'case'; give IgnoreOptions"),
         (lambda model, a, b: model.compare(a, b, ignore=IgnoreOptions(like=("-",))), r"^ignore\.like cannot"),
         (lambda model, a, b: dupes(a, min_share=40), "min_share is 40; give a share"),
+        (lambda model, a, b: untyped(model.comments)(a, b, 3), "review is 3; give a path"),
         (lambda model, a, b: model.clusters([a, b], resolution=0), "resolution is 0; give a number above 0"),
         (lambda model, a, b: untyped(Model)(3), "model is 3; give the name"),
         (lambda model, a, b: untyped(Model)(device=0), "device is 0; give"),
@@ -144,7 +145,7 @@ def public_functions() -> Iterator[Any]:
 def test_the_types_of_every_public_function_can_be_looked_up() -> None:
     functions = {function.__name__: typing.get_type_hints(function) for function in public_functions()}
     assert functions["compare"]["return"] is Comparison
-    assert len(functions) == 12
+    assert len(functions) == 13
 
 
 def test_a_repr_is_short_and_computes_nothing(
@@ -344,7 +345,7 @@ def test_every_public_name_is_there_and_earlier_ones_too() -> None:
     names = colde_cli.__all__
     assert all(getattr(colde_cli, name) is not None for name in names)
     assert list(names) == sorted(names)
-    assert len(names) <= 36
+    assert len(names) <= 38
     assert set(names) <= set(dir(colde_cli))
     for earlier in ("Encoder", "Hit", "MissingFileError", "compare_encodings", "open_encoder", "rank_files", "select"):
         assert getattr(colde_cli, earlier).__name__ == earlier

@@ -51,6 +51,7 @@ FOLDER_FORMATS = (
     *(Format.MARKDOWN, Format.HTML, Format.CSV),
 )
 
+REVIEW_FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
 HISTORY_FORMATS = (Format.TABLE, Format.SUMMARY, Format.JSON, Format.MARKDOWN, Format.HTML)
 
 
@@ -96,6 +97,15 @@ def diff(
             help="Folder for copies of the PDFs with the changes highlighted.",
         ),
     ] = None,
+    comments: Annotated[
+        Path | None,
+        option(
+            "--comments",
+            panel=OUTPUT,
+            metavar="FILE",
+            help="A review of A, a file with comments or a list of remarks: shows what became of each remark.",
+        ),
+    ] = None,
     reports: ReportsOption = None,
     fail_under: FailUnderOption = None,
     ending: Ending,
@@ -117,19 +127,20 @@ def diff(
     compared: Comparing = {**reading, "ignore": ignored, "field": None if field == "none" else field}
     opened = runtime.open(model)
     if more or Path(a).is_dir() or Path(b).is_dir():
-        for name, value in (("--annotate", annotate), ("--fail-under", fail_under)):
-            if value is not None:
-                raise OptionError(f"{name} is for two documents only; leave it out.")
+        of_two = {"--annotate": annotate, "--comments": comments, "--fail-under": fail_under}
+        _refuse(of_two, "is for two documents only")
         skipped: Sequence[Skipped] = ()
         if more:
-            if reports is not None:
-                raise OptionError("--reports is for two folders; leave it out.")
+            _refuse({"--reports": reports}, "is for two folders")
             same = _diff_versions((a, b, *more), opened, compared, format, out, reporter)
         else:
             same, skipped = _diff_folders(a, b, glob, opened, compared, top, format, reports, out, reporter)
         raise ending.after(same, skipped)
     if reports is not None:
         raise OptionError("--reports is for two folders; for two documents use -o report.html.")
+    if comments is not None:
+        _refuse({"--annotate": annotate, "--fail-under": fail_under}, "does not go with --comments")
+        raise ending.after(_answer_comments(a, b, comments, opened, compared, format, out, reporter), ())
     chosen = choose_format(format, out.output, (a, b, *ignored.like), FORMATS)
     if annotate is not None or chosen is Format.PDF:
         _check_pages(a, b, chosen, annotate, ignored.like)
@@ -155,6 +166,17 @@ def diff(
             out.deliver(content, chosen)
     passed = comparison.same if fail_under is None else comparison.score >= fail_under
     raise ending.after(passed, ())
+
+
+def _refuse(given: Mapping[str, object], why: str) -> None:
+    """Refuse options that do not go with others; None stands for one that was not given.
+
+    Raises:
+        OptionError: one of them was given.
+    """
+    for name, value in given.items():
+        if value is not None:
+            raise OptionError(f"{name} {why}; leave it out.")
 
 
 def _check_pages(a: str, b: str, chosen: Format, annotate: Path | None, like: tuple[str, ...]) -> None:
@@ -308,6 +330,27 @@ class _FolderView:
     def render(self, found: FolderComparison, links: Mapping[tuple[str, str], str], *, to_file: bool) -> str:
         """Two folders in the chosen format; `links` leads to the reports."""
         return show(found, self._chosen, pairs=self._pairs, links=links, to_file=to_file)
+
+
+def _answer_comments(
+    a: str,
+    b: str,
+    review: Path,
+    model: Model,
+    compared: Comparing,
+    format: Format | None,
+    out: Destination,
+    reporter: Reporter,
+) -> bool:
+    """Find what became of the remarks of a review and write it; whether the two versions are the same."""
+    from colde_cli.views.progress import progress
+
+    chosen = choose_format(format, out.output, (a, b, str(review), *compared["ignore"].like), REVIEW_FORMATS)
+    with progress("Comparing", "chunks", show=not reporter.quiet) as advance:
+        found = model.comments(a, b, review, on_read=reporter.about_document, progress=advance, **compared)
+    reporter.about_model(found.comparison.model)
+    out.show(found, chosen)
+    return found.same
 
 
 def _diff_versions(

@@ -84,7 +84,7 @@ _TAKES: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
         ("corpus documents forget", _are(str, Path), "paths"),
         ("versions", _are(str, Path, Document), "paths, or what read() returned"),
         ("skip_sections only_sections allow", _are(str), "patterns"),
-        ("folder name_or_folder", _is(str, Path), "a path"),
+        ("folder name_or_folder review", _is(str, Path), "a path"),
         ("pages", _is_range, "the first and the last, such as (3, 17)"),
         ("ignore", _is(IgnoreOptions), "IgnoreOptions, such as IgnoreOptions(case=True)"),
         ("password glob", _is(str, _NONE), "a text"),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from colde_cli.corpus.subjects import Clusters
     from colde_cli.documents.document import Document
     from colde_cli.documents.passages import Passage
+    from colde_cli.similarity.answers import Answers
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.outside_changes import OutsideComparison
     from colde_cli.similarity.pairs import PassagePair
@@ -55,6 +56,12 @@ CLUSTER_COLUMNS = ("cluster", "words", "cohesion", "path", "title", "score")
 FILE_COLUMNS = (
     *("state", "a", "b", "changes", "flagged", "weight", "score", *(state.value for state in State)),
     *("weightiest", "place", "reason"),
+)
+REMARK_COLUMNS = (
+    *("number", "label", "author", "date", "remark", "on", "done", "verdict", "basis"),
+    *(f"a_{name}" for name in _SIDE),
+    *(f"b_{name}" for name in _SIDE),
+    *("redline", "added"),
 )
 EVALUATION_COLUMNS = ("field", "system", "figure", "value", "low", "high", "p", "p_holm")
 
@@ -173,6 +180,24 @@ def clusters_csv(clusters: Clusters) -> str:
     return quoted_table(CLUSTER_COLUMNS, [*rows, *alone])
 
 
+def answers_csv(answers: Answers) -> str:
+    """A row for each remark and passage at its place, under `REMARK_COLUMNS`; one without a place has a row, too."""
+    a, b = answers.comparison.a.document, answers.comparison.b.document
+    passages = answers.comparison.passages
+    rows: list[Sequence[Cell]] = []
+    for number, one in enumerate(answers.remarks, 1):
+        remark = one.remark
+        said = (remark.label, remark.author, remark.date, remark.text, remark.on, "done" * remark.done)
+        added = "\n\n".join(passages[place].b_text for place in one.added)
+        first = (number, *said, one.verdict.value, one.basis.value)
+        if not one.pairs:
+            rows.append((*first, *_side(a, (), ""), *_side(b, (), ""), "", added))
+        for pair in (passages[place] for place in one.pairs):
+            redline = marked(pieces(pair, context=None, longest=None)) if pair.edits else ""
+            rows.append((*first, *_side(a, pair.a, pair.a_text), *_side(b, pair.b, pair.b_text), redline, added))
+    return quoted_table(REMARK_COLUMNS, rows)
+
+
 def folders_csv(folders: FolderComparison) -> str:
     """A row for each file, under `FILE_COLUMNS`."""
     return quoted_table(FILE_COLUMNS, map(_file, folders.files))
@@ -211,6 +236,7 @@ def _evaluation_rows(evaluation: Evaluation) -> Iterator[Sequence[Cell]]:
 
 
 _VIEWS: Mapping[str, Callable[[Any], str]] = {
+    "Answers": answers_csv,
     "Clusters": clusters_csv,
     "Comparison": comparison_csv,
     "Evaluation": evaluation_csv,

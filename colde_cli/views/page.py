@@ -26,6 +26,7 @@ from colde_cli.views.blocks import (
 )
 from colde_cli.views.changes import TITLE, difference, same_sentence
 from colde_cli.views.comparison_page import comparison_page, verification_page
+from colde_cli.views.review_page import answers_page
 from colde_cli.views.sentences import (
     both_documents,
     changed_passages,
@@ -393,6 +394,7 @@ def pair_of_files(comparison: Comparison, digest: ComparisonDigest | None, top: 
 _NOTHING = "bold yellow"
 """How an answer looks that names nothing."""
 _PAGES: Mapping[str, Callable[..., Page]] = {
+    "Answers": answers_page,
     "Clusters": _clusters,
     "Comparison": comparison_page,
     "Families": _families,

@@ -1,0 +1,117 @@
+"""What became of the remarks of a review, as a page of blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from colde_cli.similarity.answers import AnsweredRemark, Answers, Basis, RemarkVerdict
+from colde_cli.similarity.pairs import PassagePair, State
+from colde_cli.views import wording
+from colde_cli.views.blocks import Block, ChangeBlock, HeadingBlock, Page, TableBlock, TermsBlock
+from colde_cli.views.sentences import both_documents, reservations
+
+VERDICTS = {
+    RemarkVerdict.CHANGED: "changed",
+    RemarkVerdict.ADDED: "only added",
+    RemarkVerdict.NOT_CHANGED: "not changed",
+    RemarkVerdict.NO_PLACE: "no place found",
+}
+_LOOKS = {
+    RemarkVerdict.CHANGED: "changed",
+    RemarkVerdict.ADDED: "added",
+    RemarkVerdict.NOT_CHANGED: "same",
+    RemarkVerdict.NO_PLACE: "dropped",
+}
+_BASES = {
+    Basis.WORDS: "the words that the comment is on",
+    Basis.QUOTATION: "the words that it quotes",
+    Basis.REFERENCE: "what it refers to",
+    Basis.MEANING: "closest in meaning",
+}
+_SHORT, _LONG, _HEADING = 60, 400, 60
+_MOST_SHOWN = 4
+"""Passages shown of a remark; a remark on a section may have many."""
+
+
+def answers_page(answers: Answers) -> Page:
+    """The remarks of a review: all in a table, then each with its place and what changed there."""
+    counts = answers.summary
+    told = [f"{count:,} {VERDICTS[verdict]}" for verdict, count in counts.items() if count]
+    remarks = list(enumerate(answers.remarks, 1))
+    rows = [
+        [
+            (str(number), ""),
+            (wording.shorten(_called(one), _SHORT), ""),
+            (_place(answers, one), ""),
+            (VERDICTS[one.verdict], _LOOKS[one.verdict]),
+        ]
+        for number, one in remarks
+    ]
+    blocks: list[Block] = [TableBlock(("", "Remark", "Place", "Verdict"), rows)]
+    for number, one in remarks:
+        blocks += [HeadingBlock(f"{number}: {VERDICTS[one.verdict]}"), *_blocks(answers, one)]
+    comparison = answers.comparison
+    other = [f"Not read as a remark: {wording.shorten(text, _LONG)}" for text in answers.other]
+    return Page(
+        "Remarks of a review",
+        f"{wording.plural(len(answers.remarks), 'remark')}: {', '.join(told)}.",
+        blocks,
+        facts=[*both_documents(comparison), f"Review: {wording.plain(answers.path)}"],
+        cautions=reservations(comparison),
+        remarks=other,
+    )
+
+
+def _called(answered: AnsweredRemark) -> str:
+    remark = answered.remark
+    name = remark.label or remark.author
+    return f"{wording.plain(name)}: {wording.plain(remark.text)}" if name else wording.plain(remark.text)
+
+
+def _blocks(answers: Answers, answered: AnsweredRemark) -> Iterator[Block]:
+    a, b = answers.comparison.a.document, answers.comparison.b.document
+    passages = answers.comparison.passages
+    changed = [n for n in (*answered.pairs, *answered.added) if _differs(passages[n])]
+    rows = [(name, [line for line in lines if line]) for name, lines in _rows(answers, answered, len(changed))]
+    yield TermsBlock(("", ""), [row for row in rows if row[1]])
+    yield from (ChangeBlock(a, b, passages[n]) for n in changed[:_MOST_SHOWN])
+
+
+def _rows(answers: Answers, answered: AnsweredRemark, changed: int) -> Iterator[tuple[str, Sequence[str]]]:
+    remark, passages = answered.remark, answers.comparison.passages
+    facts = (remark.label, remark.author, remark.date.replace("T", " ").removesuffix("Z"), "done" * remark.done)
+    yield "By", [" · ".join(wording.plain(fact) for fact in facts if fact)]
+    yield "Remark", list(map(wording.plain, remark.text.split("\n")))
+    yield "On", [wording.plain(wording.shorten(remark.on, _LONG))] if remark.on else []
+    for reply in remark.replies:
+        said = " ".join(reply.text.split())
+        yield "Reply", [wording.plain(f"{reply.author}: {said}" if reply.author else said)]
+    place = _place(answers, answered)
+    yield "Place", [f"{place} ({_BASES[answered.basis]})"] if place else []
+    if answered.pairs and not changed:
+        yield "Text", [wording.shorten(passages[answered.pairs[0]].a_text, _LONG)]
+    if answered.touched is False and answered.verdict is RemarkVerdict.CHANGED:
+        yield "Note", ["The words themselves did not change, but others beside them did."]
+    if any(passages[n].state is State.MOVED for n in answered.pairs):
+        yield "Note", ["The passage stands at another place now."]
+    if changed > _MOST_SHOWN:
+        yield "Note", [f"{changed:,} passages differ here; {_MOST_SHOWN} are shown."]
+
+
+def _differs(pair: PassagePair) -> bool:
+    return not pair.a or not pair.b or bool(pair.edits)
+
+
+def _place(answers: Answers, answered: AnsweredRemark) -> str:
+    """Pages and heading of the first passage, in A or in B; of how many, if it is not one."""
+    places = answered.pairs or answered.added
+    if not places:
+        return ""
+    pair = answers.comparison.passages[places[0]]
+    a, b = answers.comparison.a.document, answers.comparison.b.document
+    if pair.a and pair.b:
+        where = wording.places(a, b, pair, _HEADING)
+    else:
+        pages, name = wording.place(a if pair.a else b, pair.a or pair.b, _HEADING)
+        where = " · ".join(filter(None, (f"{'A' if pair.a else 'B'} {pages}".strip(), name)))
+    return f"{where}, {wording.plural(len(places), 'passage')}" if len(places) > 1 else where
