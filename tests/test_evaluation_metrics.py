@@ -86,7 +86,8 @@ def test_a_confusion_table_that_is_not_symmetric() -> None:
     }
     assert found == pytest.approx({"precision": 3 / 5, "recall": 3 / 4, "f1": 2 / 3, "accuracy": 0.7})
     whole = pair_metrics(related, scores, threshold=0.5)
-    assert (whole.pairs, whole.positives, whole.auc) == (10, 4, pytest.approx(20 / 24))
+    assert (whole.pairs, whole.positives) == (10, 4)
+    assert whole.auc == pytest.approx(20 / 24)
     assert {name: getattr(whole, name) for name in found} == found
     # The first related pair counts three times, and the last unrelated one not at all.
     weights = np.array([[3, *[1] * 8, 0]])
