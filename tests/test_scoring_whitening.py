@@ -64,6 +64,14 @@ def test_a_covariance_is_put_together_again() -> None:
     assert composed(*principal(covariance)) == pytest.approx(covariance, abs=1e-3)
 
 
+def test_where_vectors_lie_in_memory_does_not_matter() -> None:
+    """The same numbers, as a cache gives them and four bytes further on, where products of float32 would differ."""
+    kept = drawn(48, 300)
+    moved = np.frombuffer(b"\0" * 4 + kept.tobytes(), np.float32, offset=4).reshape(kept.shape)
+    centre = mean_of_means([kept])
+    assert covariance_of([moved], centre) == pytest.approx(covariance_of([kept], centre), rel=1e-12, abs=1e-18)
+
+
 def test_one_point_has_no_direction() -> None:
     alone = np.ones((1, 3), np.float32)
     assert covariance_of([alone], alone[0]).tolist() == isotropic(3).tolist()
