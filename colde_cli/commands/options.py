@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from colde_cli.documents.outside import Tracked
 from colde_cli.errors import MissingExtraError, OptionError
 from colde_cli.views.output import Format, deliver, refuse_inputs, show
 
@@ -316,6 +317,17 @@ class Selection:
         option("--only-sections", metavar="PATTERN", help="Read only these sections; repeatable."),
     ] = None
 
+    tracked: Annotated[
+        Tracked,
+        option(
+            "--tracked",
+            metavar="keep|accept|reject",
+            show_choices=False,
+            help="Tracked changes that a Word or OpenDocument file has: read as accepted, and kept in a .docx of -o"
+            " (keep); accepted there, too (accept); or read as rejected (reject).",
+        ),
+    ] = Tracked.KEEP
+
     def arguments(self) -> Reading:
         """As arguments of `read` and of comparisons.
 
@@ -327,6 +339,7 @@ class Selection:
             "pages": parse_pages(self.pages),
             "skip_sections": self.skip_sections or (),
             "only_sections": self.only_sections or (),
+            "tracked": self.tracked,
         }
 
 

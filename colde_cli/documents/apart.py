@@ -23,7 +23,7 @@ OTHER_SECONDS = 30
 """Processor time for other files; three megabytes of Markdown take six, nine of text two."""
 
 
-def read_apart(kind: str, file: BinaryIO, path: str, name: str) -> Document:
+def read_apart(kind: str, file: BinaryIO, path: str, name: str, *, rejects: bool = False) -> Document:
     """Read an open file of any kind but PDF; `path` is as the user gave it, `name` replaces a missing title.
 
     Raises:
@@ -37,6 +37,7 @@ def read_apart(kind: str, file: BinaryIO, path: str, name: str) -> Document:
         "format": kind,
         "source": path,
         "name": name,
+        "rejects": rejects,
         "memory": MEMORY + 8 * file.seek(0, os.SEEK_END),
         "seconds": SECONDS.get(kind, OTHER_SECONDS),
     }

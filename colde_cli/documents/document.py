@@ -151,6 +151,8 @@ class ReadReport:
         chosen_pages: first and last page read at the user's wish; None for all.
         unmatched_patterns: patterns of sections, given by the user, that no section matches.
         counted_numbers: the word processor counts headings or list items; their numbers are not part of the text.
+        tracked: number of tracked changes of a file of an editor.
+        rejected: they were read as rejected; they are read as accepted otherwise.
         divided_words: words that the end of a line divided, in lower case without their hyphen: whether the hyphen
             belongs to the word is a guess.
     """
@@ -168,6 +170,17 @@ class ReadReport:
     unmatched_patterns: tuple[str, ...] = ()
     counted_numbers: bool = False
     divided_words: tuple[str, ...] = ()
+    tracked: int = 0
+    rejected: bool = False
+
+    def tracked_data(self) -> dict[str, Any]:
+        """As JSON, where there are tracked changes: how many, and as what they were read."""
+        return {"tracked_changes": {"count": self.tracked, "read_as": self.tracked_as}} if self.tracked else {}
+
+    @property
+    def tracked_as(self) -> str:
+        """As what tracked changes were read: "accepted" or "rejected"."""
+        return "rejected" if self.rejected else "accepted"
 
 
 class FileCopy:

@@ -11,4 +11,5 @@ from colde_cli.documents.worker import Request
 
 def answer(request: Request, data: bytes) -> None:
     """Read a file."""
-    answer_with(lambda: read_here(request["format"], io.BytesIO(data), request["source"], request["name"]))
+    asked = (request["source"], request["name"])
+    answer_with(lambda: read_here(request["format"], io.BytesIO(data), *asked, rejects=request["rejects"]))

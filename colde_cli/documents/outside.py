@@ -21,6 +21,17 @@ _BARE_HOST = re.compile(r"[a-z]+://[^/?#]+/", re.IGNORECASE)
 """A web address without a path."""
 
 
+class Tracked(StrEnum):
+    """What becomes of tracked changes that a file has already."""
+
+    KEEP = "keep"
+    """They are read as accepted; a redline keeps them, with author and date."""
+    ACCEPT = "accept"
+    """They are read as accepted, and are so in a redline."""
+    REJECT = "reject"
+    """They are read as rejected, and are so in a redline."""
+
+
 class OutsideKind(StrEnum):
     """Kinds of texts outside the body, by the names that `--ignore` and `--allow` take."""
 

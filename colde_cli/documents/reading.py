@@ -26,6 +26,8 @@ from colde_cli.errors import LimitError, MissingFileError, NoTextError, OptionEr
 _ENGINES = {"pdf": "colde_cli.documents.pdf.pdfium_engine", "html": PAGE_ENGINE}
 LOOKED_AT = frozenset(("pdf", "docx", "odt"))
 """Formats with pictures or pages that a comparison may look at again; see `appearance.py`."""
+_TRACKED = frozenset(("docx", "odt"))
+"""Formats with tracked changes; their readers take `rejects`."""
 SUPPORTED_SUFFIXES = frozenset(OF_SUFFIX)
 """Suffixes of the files that `read` takes, in lower case."""
 SNIFFED = 4096
@@ -74,6 +76,7 @@ def read(
     stdin: BinaryIO | None = None,
     stream: BinaryIO | None = None,
     textless: bool = False,
+    rejects: bool = False,
 ) -> Document:
     """Read a PDF, Word, OpenDocument, HTML, LaTeX, Markdown or text file.
 
@@ -86,6 +89,7 @@ def read(
         stdin: replaces standard input.
         stream: read this in place of the file, whose name then only shows its kind and stands in messages.
         textless: take a PDF of pictures only, too; its document has no sections.
+        rejects: read tracked changes as rejected, not as accepted.
 
     Raises:
         DocumentError: the file cannot be read; its class says why.
@@ -102,7 +106,7 @@ def read(
         name, suffix = Path(source).name, Path(source).suffix.lower()
 
     def read_open(file: BinaryIO) -> Document:
-        return _read_open(file, path, name, suffix, password, pages, textless=textless)
+        return _read_open(file, path, name, suffix, password, pages, textless=textless, rejects=rejects)
 
     try:
         if stream is not None:
@@ -177,6 +181,7 @@ def _read_open(
     pages: tuple[int, int] | None,
     *,
     textless: bool,
+    rejects: bool,
 ) -> Document:
     shown = shown_as(path)
     head = file.read(SNIFFED)
@@ -201,17 +206,18 @@ def _read_open(
 
         document = read_pdf(file, path, name, password, pages, textless=textless)
     elif kind == "html" or size > (LARGE_OFFICE_BYTES if kind in ("docx", "odt") else LARGE_TEXT_BYTES):
-        document = read_apart(kind, file, path, name)
+        document = read_apart(kind, file, path, name, rejects=rejects)
     else:
-        document = read_here(kind, file, path, name)
+        document = read_here(kind, file, path, name, rejects=rejects)
     return replace(document, format=kind, digest=digest)
 
 
-def read_here(kind: str, file: BinaryIO, path: str, name: str) -> Document:
+def read_here(kind: str, file: BinaryIO, path: str, name: str, *, rejects: bool = False) -> Document:
     """Read an open file of any kind but PDF and HTML in this process, and import no other reader."""
     module, _, function = FORMATS[kind].reader.partition(":")
-    read_kind: Callable[[BinaryIO | bytes, str, str], Document] = getattr(import_module(module), function)
-    return read_kind(file if FORMATS[kind].takes_file else file.read(), path, name)
+    read_kind: Callable[..., Document] = getattr(import_module(module), function)
+    options = {"rejects": rejects} if kind in _TRACKED else {}
+    return read_kind(file if FORMATS[kind].takes_file else file.read(), path, name, **options)
 
 
 def kind_of_file(head: bytes, suffix: str, shown: str) -> str:

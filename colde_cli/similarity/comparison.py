@@ -507,6 +507,7 @@ def _encoding(encoding: Encoding) -> dict[str, Any]:
             "pages": pages_data(report.chosen_pages),
             "pages_without_text": list(report.pages_without_text),
             "skipped_sections": list(report.skipped_sections),
+            **report.tracked_data(),
             "truncated_tokens": 0,  # the schema asks for it; a document over a limit is refused, none is cut
         },
         "warnings": list(report.warnings),

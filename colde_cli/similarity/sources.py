@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, ParamSpec, TypedDict, Ty
 
 from colde_cli.documents.appearance import settled
 from colde_cli.documents.document import Document
-from colde_cli.documents.outside import PartKind, kinds_of
+from colde_cli.documents.outside import PartKind, Tracked, kinds_of
 from colde_cli.documents.reading import read as read_file
 from colde_cli.documents.reading import start_readers
 from colde_cli.documents.sandbox import readers
@@ -44,6 +44,7 @@ class Reading(TypedDict, total=False):
     pages: Pages | None
     skip_sections: Patterns
     only_sections: Patterns
+    tracked: Tracked
 
 
 class Comparing(Reading, total=False):
@@ -85,6 +86,7 @@ _TAKES: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
         ("versions", _are(str, Path, Document), "paths, or what read() returned"),
         ("skip_sections only_sections allow", _are(str), "patterns"),
         ("folder name_or_folder review", _is(str, Path), "a path"),
+        ("tracked", lambda value: value in list(Tracked), '"keep", "accept" or "reject"'),
         ("pages", _is_range, "the first and the last, such as (3, 17)"),
         ("ignore", _is(IgnoreOptions), "IgnoreOptions, such as IgnoreOptions(case=True)"),
         ("password glob", _is(str, _NONE), "a text"),
@@ -125,6 +127,7 @@ def read(
     pages: Pages | None = None,
     skip_sections: Patterns = (),
     only_sections: Patterns = (),
+    tracked: Tracked = Tracked.KEEP,
     stream: BinaryIO | None = None,
 ) -> Document:
     """Read a PDF, Word, OpenDocument, HTML, LaTeX, Markdown or text file.
@@ -136,13 +139,14 @@ def read(
         skip_sections: patterns of sections to leave out: a regular expression searched in the heading, or the name of a
             kind ("references", "abstract", "appendix", "front"), case ignored.
         only_sections: patterns of the sections to keep; empty keeps all. One pattern stands for a list of one.
+        tracked: "reject" reads tracked changes of Word and OpenDocument files as rejected, all else as accepted.
         stream: read this in place of the file, whose name then only shows its kind and stands in messages.
 
     Raises:
         DocumentError: the file cannot be read; the class says why.
         OptionError: the pages or sections are not in it.
     """
-    return _read(path, password, pages, skip_sections, only_sections, stream)
+    return _read(path, password, pages, skip_sections, only_sections, tracked, stream)
 
 
 def _read(
@@ -151,12 +155,14 @@ def _read(
     pages: Pages | None = None,
     skip_sections: Patterns = (),
     only_sections: Patterns = (),
+    tracked: Tracked = Tracked.KEEP,
     stream: BinaryIO | None = None,
     *,
     textless: bool = False,
 ) -> Document:
     if not isinstance(source, Document):
-        source = read_file(source, password=password, pages=pages, stream=stream, textless=textless)
+        rejects = tracked == Tracked.REJECT
+        source = read_file(source, password=password, pages=pages, stream=stream, textless=textless, rejects=rejects)
     elif pages is not None:
         raise OptionError("Pages are chosen when a file is read; pass pages to read().")
     return select(source, skip_sections, only_sections) if source.sections else source

@@ -330,6 +330,14 @@ def uncompared(outside: OutsideComparison, a: Document, b: Document) -> list[str
     return sentences
 
 
+def tracked_changes(a: Document, b: Document) -> list[str]:
+    """As what the tracked changes of both files were read, in a sentence; nothing where there are none."""
+    sides = [(side, one.report) for side, one in (("A", a), ("B", b)) if one.report.tracked]
+    if not sides:
+        return []
+    return [f"Tracked changes of {listed([side for side, _ in sides])} are read as {sides[0][1].tracked_as}."]
+
+
 def _named(counts: Sequence[tuple[Kind, int]]) -> str:
     return listed([_one_or_more(*count) for count in counts])
 

@@ -27,7 +27,7 @@ from colde_cli.views.blocks import (
     SectionsBlock,
     Title,
 )
-from colde_cli.views.changes import TITLE, TYPESETTING, not_listed, outside_rows, plural_of, uncompared
+from colde_cli.views.changes import TITLE, TYPESETTING, not_listed, outside_rows, plural_of, tracked_changes, uncompared
 from colde_cli.views.sentences import one_text, told_outside, verdict_sentence
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def comparison_page(
         score=_score(comparison, verbose) if verbose or not one_text(comparison) else None,
         model=f"{model.name} · {model.precision} · {model.device}",
         ignored=wording.ignored_line(comparison),
-        cautions=uncompared(comparison.outside, a, b),
+        cautions=[*uncompared(comparison.outside, a, b), *tracked_changes(a, b)],
         colophon=" · ".join([wording.model_line(comparison), *_parts(comparison, verbose)]),
     )
 
@@ -217,7 +217,9 @@ def verification_page(verification: Verification, receipt: CheckedReceipt | None
     blocks += typesetting(verification.typesetting, MOST_LISTED)
     blocks += outside(verification.outside, MOST_LISTED)
     blocks.append(NoteBlock(_compared(verification), "dim"))
-    blocks += [NoteBlock(sentence, "yellow") for sentence in uncompared(verification.outside, a, b)]
+    blocks += [
+        NoteBlock(sentence, "yellow") for sentence in [*uncompared(verification.outside, a, b), *tracked_changes(a, b)]
+    ]
     return Page(
         "",
         verification_sentence(verification),

@@ -103,6 +103,7 @@ def document_json(document: Document) -> str:
             "pages_without_text": list(report.pages_without_text),
             "unreadable_characters": report.unreadable_characters,
             "skipped_sections": list(report.skipped_sections),
+            **report.tracked_data(),
         },
         "warnings": list(report.warnings),
         "outside": [_item(item) for item in document.outside],

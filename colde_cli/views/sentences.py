@@ -16,6 +16,7 @@ from colde_cli.views.changes import (
     TITLE,
     difference,
     same_sentence,
+    tracked_changes,
     uncompared,
 )
 
@@ -126,7 +127,8 @@ def reservations(comparison: Comparison) -> list[str]:
             sentences.append(f"Left out of {side}: {missing}.")
         warnings = document.report.warnings[:_WARNINGS]
         sentences += [f"{side}: {wording.shorten(sentence, _SENTENCE)}" for sentence in warnings]
-    sentences += uncompared(comparison.outside, comparison.a.document, comparison.b.document)
+    documents = (comparison.a.document, comparison.b.document)
+    sentences += [*uncompared(comparison.outside, *documents), *tracked_changes(*documents)]
     if ignored := wording.ignored_line(comparison):
         sentences.append(f"Ignored: {ignored}.")
     return sentences

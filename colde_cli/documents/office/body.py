@@ -21,7 +21,10 @@ Element = Iterator[None] | None
 
 STRUCK = OutsideKind.DELETED, "struck through"
 _MAX_LINEAGE = 12  # a style can be based on itself through others
-_ACCEPTED = "Tracked changes were read as accepted: insertions are in the text, deletions beside it."
+_READ_AS = {
+    False: "Tracked changes were read as accepted: insertions are in the text, deletions beside it.",
+    True: "Tracked changes were read as rejected: deletions are in the text, insertions beside it.",
+}
 
 
 class Letters(NamedTuple):
@@ -246,6 +249,7 @@ class Body(XmlHandler):
     Attributes:
         title: words of the first paragraph in the style of a title.
         tracked: number of tracked changes.
+        rejects: they are read as rejected.
         counted_numbers: whether headings or list items are counted.
     """
 
@@ -253,6 +257,7 @@ class Body(XmlHandler):
     styles: Styles
     title: str = ""
     tracked: int = 0
+    rejects: bool = field(default=False, kw_only=True)
     counted_numbers: bool = False
     _skipping: int = 0  # depth inside an element that is left out
     _elements: list[Element] = field(default_factory=list)
@@ -309,8 +314,10 @@ class Body(XmlHandler):
 
     def build(self, title: str, name: str) -> Document:
         """Build the document; see `DocumentBuilder.build`."""
-        document = self.builder.build(self.title or title, name, (), (_ACCEPTED,) if self.tracked else ())
-        return replace(document, report=replace(document.report, counted_numbers=self.counted_numbers))
+        notes = (_READ_AS[self.rejects],) if self.tracked else ()
+        document = self.builder.build(self.title or title, name, (), notes)
+        report = replace(document.report, counted_numbers=self.counted_numbers)
+        return replace(document, report=replace(report, tracked=self.tracked, rejected=self.rejects))
 
     def place_paragraph(self, paragraph: Paragraph) -> None:
         """Put a finished paragraph into its table or note, else into the document."""

@@ -28,12 +28,12 @@ _WEB_PAGE = re.compile(
 )
 
 
-def read_docx(file: BinaryIO, path: str, name: str, *, depth: int = 0) -> Document:
+def read_docx(file: BinaryIO, path: str, name: str, *, depth: int = 0, rejects: bool = False) -> Document:
     """Read a .docx: paragraphs, tables and notes; headings by their style or outline level.
 
-    Tracked changes are read as accepted. What stands beside the text (headers, comments, links, hidden and deleted
-    text, pictures) is accounted for. Numbers that Word counts itself (of headings, of lists) are not part of the text;
-    the definitions of their lists are accounted for.
+    Tracked changes are read as accepted, or as rejected (`rejects`). What stands beside the text (headers, comments,
+    links, hidden and deleted text, pictures) is accounted for. Numbers that Word counts itself (of headings, of lists)
+    are not part of the text; the definitions of their lists are accounted for.
 
     `name` replaces a missing title; `depth` is the number of documents that this one is inside of.
 
@@ -48,9 +48,9 @@ def read_docx(file: BinaryIO, path: str, name: str, *, depth: int = 0) -> Docume
     styles = WordStyles()
     package.read(package.part("styles"), styles)
     properties = package.properties(package.part("core-properties"), {"dc:title": "title"})
-    numbering = Numbering(package.elements(package.part("numbering")))
-    body = WordBody(DocumentBuilder(shown), styles, package=package, numbering=numbering, part=package.main)
-    body.inner_document = cache(partial(_inner_document, package=package, depth=depth))
+    body = WordBody(DocumentBuilder(shown), styles, package=package, part=package.main, rejects=rejects)
+    body.numbering = Numbering(package.elements(package.part("numbering")))
+    body.inner_document = cache(partial(_inner_document, package=package, depth=depth, rejects=rejects))
     notes = [body.side_part(package.part(kind)) for kind in ("footnotes", "endnotes")]
     package.read(package.main, body, MAX_ELEMENTS)
     body.finish()
@@ -108,14 +108,14 @@ def _account_for_headers(package: Package, body: WordBody) -> None:
             account.add_all(beside.texts, beside.all_parts())
 
 
-def _inner_document(name: str, package: Package, depth: int) -> Document | None:
+def _inner_document(name: str, package: Package, depth: int, *, rejects: bool) -> Document | None:
     """Read a document inside a document: Word, HTML or plain text; None if that cannot be done."""
     if depth >= _DEEPEST:
         return None
     data = package.content(name, MAX_INNER_BYTES)
     try:
         if data.startswith(_ZIP):
-            return read_docx(io.BytesIO(data), name, name, depth=depth + 1)
+            return read_docx(io.BytesIO(data), name, name, depth=depth + 1, rejects=rejects)
         if name.lower().endswith(".txt"):
             return read_text(data, name, name)
         if _WEB_PAGE.match(data):

@@ -12,6 +12,7 @@ from colde_cli.documents.document import Document, shown_as
 from colde_cli.documents.office.archive import MAX_ELEMENTS, Archive, Attributes, ZipFormat
 from colde_cli.documents.office.body import Element
 from colde_cli.documents.office.odt_body import OdtBody
+from colde_cli.documents.office.odt_changes import RejectedChanges
 from colde_cli.documents.office.odt_parts import OdtParts, OdtStyles
 from colde_cli.documents.outside import Account, OutsideKind, PartKind
 
@@ -42,11 +43,12 @@ _PAGES = {
 }
 
 
-def read_odt(file: BinaryIO, path: str, name: str) -> Document:
+def read_odt(file: BinaryIO, path: str, name: str, *, rejects: bool = False) -> Document:
     """Read an .odt: paragraphs, lists, tables, text boxes and notes; headings by their outline level.
 
-    Tracked changes are read as accepted. Numbers that the editor counts itself (of headings, of lists) are not part of
-    the text. What else the file holds is beside the text; see `colde_cli.documents.outside`.
+    Tracked changes are read as accepted, or as rejected (`rejects`). Numbers that the editor counts itself (of
+    headings, of lists) are not part of the text. What else the file holds is beside the text; see
+    `colde_cli.documents.outside`.
 
     `name` replaces a missing title.
 
@@ -65,12 +67,17 @@ def read_odt(file: BinaryIO, path: str, name: str) -> Document:
     for about, words in properties:
         builder.account.add_text(OutsideKind.METADATA, words, about)
     # Automatic styles of another part of the file may have the same identifiers.
-    body = OdtBody(builder, copy.deepcopy(common), parts=parts)
-    archive.read("content.xml", body, MAX_ELEMENTS)
+    body = OdtBody(builder, copy.deepcopy(common), parts=parts, rejects=rejects)
+    changes = RejectedChanges(body)
+    archive.read("content.xml", changes if rejects else body, MAX_ELEMENTS)
+    changes.finish()
+    body.tracked += changes.tracked
     body.finish()
     used = body.styles.masters_in_use(body.begun, default=body.default_page is not False)
     margins = PageMargins(DocumentBuilder(shown), common, parts=parts, running=True, used=frozenset(used))
-    archive.read("styles.xml", margins)
+    changes = RejectedChanges(margins)
+    archive.read("styles.xml", changes if rejects else margins)
+    changes.finish()
     # What several styles of pages have is there once.
     beside = margins.account
     builder.account.add_all(dict.fromkeys(beside.texts), dict.fromkeys(beside.all_parts()))

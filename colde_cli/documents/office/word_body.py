@@ -95,6 +95,7 @@ class WordBody(WordText):
         """Read another part, with an account of its own; one that is missing gives nothing."""
         builder = DocumentBuilder(self.builder.path)
         part = WordBody(builder, self.styles, package=self.package, part=name, page_numbers=page_numbers)
+        part.rejects = self.rejects
         part.inner_document = self.inner_document
         if name:
             self.package.read(name, part, MAX_ELEMENTS)
@@ -105,7 +106,9 @@ class WordBody(WordText):
         return part
 
     def begin(self, name: str, attributes: Attributes) -> Element:
-        """Begin an element by its name."""
+        """Begin an element by its name; to reject changes is to accept their reverse."""
+        if self.rejects:
+            name = _REVERSED.get(name, name)
         if (element := _ELEMENTS.get(name)) is not None:
             return element(self, name, attributes)
         if self._properties:
@@ -268,6 +271,23 @@ class WordBody(WordText):
             self._deleted, self._moved = self._deleted + 1, self._moved + moved
             yield
             self._deleted, self._moved = self._deleted - 1, self._moved - moved
+
+    def _earlier(self, name: str, attributes: Attributes) -> Iterator[None]:
+        """Read the record of the properties that a paragraph or a run had: they count if changes are rejected."""
+        self.tracked += 1
+        properties = self._properties
+        if self.rejects and properties == ["w:pPr"] and self._paragraphs:
+            paragraph = self._paragraphs[-1]
+            paragraph.style, paragraph.level, paragraph.in_list, paragraph.list_level = "", None, None, ""
+            paragraph.shaded = False
+        elif self.rejects and properties == ["w:rPr"] and self._run:
+            self._run = TextStyle()
+        else:
+            self.skip()
+            return
+        self._letters, self._properties = None, []
+        yield
+        self._properties = properties
 
     # Notes, comments, fields and links.
 
@@ -534,7 +554,8 @@ _W = WordBody
 _NAMED: dict[Callable[[WordBody, str, Attributes], Element], str] = {
     # The content of these is no text of the document, and nothing that a reader sees: records of earlier properties,
     # code of deleted fields, the name of a picture's file.
-    _W.skip: "w:pPrChange w:rPrChange w:tblPrChange w:trPrChange w:tcPrChange w:sectPrChange w:numberingChange"
+    _W._earlier: "w:pPrChange w:rPrChange",
+    _W.skip: "w:tblPrChange w:trPrChange w:tcPrChange w:sectPrChange w:numberingChange"
     " w:tblGridChange w:tblPrExChange w:delInstrText w:fldData w:binData pic:cNvPr w:placeholder",
     _W._property_list: "w:pPr w:rPr w:trPr w:tcPr w:tblPr m:ctrlPr w:sectPr w:sdtPr w:sdtEndPr",
     _W._paragraph: "w:p",
@@ -567,5 +588,9 @@ _NAMED: dict[Callable[[WordBody, str, Attributes], Element], str] = {
     _W._choice: "mc:Choice",
     _W._fallback: "mc:Fallback",
     _W._drawing: "w:drawing w:pict w:object",
+}
+_REVERSED = {
+    **{"w:ins": "w:del", "w:del": "w:ins", "w:moveTo": "w:moveFrom", "w:moveFrom": "w:moveTo"},
+    **{"w:delText": "w:t", "w:delInstrText": "w:instrText"},
 }
 _ELEMENTS = {name: element for element, names in _NAMED.items() for name in names.split()}
