@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from colde_cli.documents.clause_numbers import NumberedLine, place_numbers
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, Sections, finished
 from colde_cli.documents.headings.titles import kind_of
 from colde_cli.documents.outside import Account
@@ -53,6 +54,9 @@ class DocumentBuilder:
     account: Account = field(default_factory=Account)
     _sections: Sections = field(default_factory=Sections)
     _everything: list[str] = field(default_factory=list)
+    _numbered: dict[int, Sequence[NumberedLine]] = field(default_factory=dict)  # by place in `_everything`
+    _waiting: Sequence[NumberedLine] = ()
+    _notes: set[int] = field(default_factory=set)  # places of notes there
     _characters: int = 0
 
     @property
@@ -61,6 +65,10 @@ class DocumentBuilder:
         current = self._sections
         parts = [*current.parts, Part(current.heading, "", current.level)]
         return [(part.level, part.heading) for part in parts if part.heading]
+
+    def number_next(self, *numbers: NumberedLine) -> None:
+        """Let the heading or paragraph that is added next have numbers that are counted."""
+        self._waiting = numbers
 
     def add_heading(self, text: str, level: int) -> None:
         """Begin a section; a text too long for a heading (a clause in its style) is a paragraph."""
@@ -84,6 +92,7 @@ class DocumentBuilder:
         """Add a footnote; it is written at the end of its section."""
         words = tidy(text)
         if words:
+            self._notes.add(len(self._everything))
             self._count(words)
             self._sections.notes.append(words)
 
@@ -104,14 +113,22 @@ class DocumentBuilder:
         if not levels:
             plain = read_text("\n\n".join(self._everything).encode(), self.path, name)
             plain = replace(plain, title=tidy(title) or plain.title, report=report)
-            return replace(plain, outside=self.account.all_texts(), parts=self.account.all_parts())
+            return self._with_numbers(replace(plain, outside=self.account.all_texts(), parts=self.account.all_parts()))
         top = min(levels)
         parts = [replace(part, level=part.level - top + 1) for part in self._sections.parts]
         first = next(heading for level, heading in self.headings if level == top)
         stated = tidy(title) or (first if levels.count(top) == 1 else "") or name
-        return finished(self.path, stated, parts, report, self.account)
+        return self._with_numbers(finished(self.path, stated, parts, report, self.account))
+
+    def _with_numbers(self, document: Document) -> Document:
+        if not self._numbered:
+            return document
+        paragraphs = [None if place in self._notes else words for place, words in enumerate(self._everything)]
+        return document.with_numbers(place_numbers(document.text, paragraphs, self._numbered))
 
     def _count(self, words: str) -> None:
+        if self._waiting:
+            self._numbered[len(self._everything)], self._waiting = self._waiting, ()
         self._everything.append(words)
         self._characters += len(words)
         if self._characters > MAX_CHARACTERS or len(self._everything) > MAX_PARAGRAPHS:

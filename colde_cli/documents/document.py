@@ -8,7 +8,7 @@ index, and comes back from a reader process, as plain data that JSON can hold.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, field, replace
@@ -18,6 +18,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
 
+from colde_cli.documents.clause_numbers import ClauseNumber
 from colde_cli.documents.outside import Account, OutsideKind, OutsideText, PartKind, UnreadPart
 from colde_cli.errors import NoTextError
 
@@ -78,6 +79,7 @@ class Section:
     Attributes:
         index: position in `Document.sections`.
         heading: as printed, numbering included; "" where text has no heading.
+        number: that the program counts before the heading, as a reference names it; it is not part of `heading`.
         level: 1 for the outermost headings; 0 for text without a heading.
         span: heading and body together.
         body_start: where the body begins; equals `span.start` where there is no heading.
@@ -91,6 +93,7 @@ class Section:
     span: Span
     body_start: int
     pages: tuple[int, int] | None = None
+    number: str = ""
 
     @property
     def is_formal(self) -> bool:
@@ -223,6 +226,7 @@ class Document:
         digest: SHA-256 of the bytes of the file; "" for text without a file.
         outside: texts that are not part of `text`, in the order of the file.
         parts: what the file holds that is not read, in its order.
+        numbers: that a program counts before headings, paragraphs and rows of tables, in the order of `text`.
         copy: of a source that cannot be opened again; None of other sources, and where nobody would look at it again.
     """
 
@@ -236,6 +240,7 @@ class Document:
     digest: str = ""
     outside: tuple[OutsideText, ...] = ()
     parts: tuple[UnreadPart, ...] = ()
+    numbers: tuple[ClauseNumber, ...] = ()
     copy: FileCopy | None = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
@@ -284,6 +289,24 @@ class Document:
     def pages_of(self, span: Span) -> tuple[int, int] | None:
         """Find the first and last page (1-based) that `span` touches; None where the source has no pages."""
         return pages_of(self.page_starts, span)
+
+    def numbers_of(self, span: Span) -> tuple[ClauseNumber, ...]:
+        """Find the counted numbers of a stretch: of the paragraph or row in which it begins, and of those after it."""
+        first = bisect_right(self.numbers, span.start, key=lambda number: number.start)
+        last = bisect_left(self.numbers, span.end, first, key=lambda number: number.start)
+        if first and BLANK_LINES.search(self.text, self.numbers[first - 1].start, span.start) is None:
+            first -= 1
+        return self.numbers[first:last]
+
+    def with_numbers(self, numbers: Iterable[ClauseNumber]) -> Document:
+        """The same document with counted numbers; those of headings become numbers of their sections."""
+        placed = tuple(numbers)
+        of_place = {number.start: number.label for number in placed}
+        sections = (
+            replace(section, number=of_place.get(section.span.start, "") if section.heading else "")
+            for section in self.sections
+        )
+        return replace(self, sections=tuple(sections), numbers=placed)
 
 
 def pages_of(page_starts: tuple[int, ...], span: Span) -> tuple[int, int] | None:
@@ -398,6 +421,7 @@ def document_header(document: Document, title: str) -> dict[str, Any]:
         "digest": document.digest,
         "outside": [astuple(text) for text in document.outside],
         "parts": [astuple(part) for part in document.parts],
+        "numbers": [astuple(number) for number in document.numbers],
     }
 
 
@@ -420,6 +444,7 @@ def document_of(path: str, name: str, header: dict[str, Any]) -> Document:
         header.get("digest", ""),
         tuple(OutsideText(OutsideKind(kind), *map(_frozen, rest)) for kind, *rest in header.get("outside", ())),
         tuple(UnreadPart(PartKind(kind), *map(_frozen, rest)) for kind, *rest in header.get("parts", ())),
+        tuple(ClauseNumber(*values) for values in header.get("numbers", ())),
     )
 
 

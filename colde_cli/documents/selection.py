@@ -115,7 +115,10 @@ def remove_spans(document: Document, spans: Sequence[Span], sections: Collection
             moved = _move(section, spans[first:last], layout)
             kept += [replace(moved, index=len(kept))] if moved is not None else []
     starts = tuple(layout.moved(start) for start in document.page_starts)
-    left = replace(document, text="\n\n".join(layout.pieces), sections=tuple(kept), page_starts=starts)
+    numbers = tuple(
+        replace(number, start=layout.moved(number.start)) for number in document.numbers if layout.keeps(number.start)
+    )
+    left = replace(document, text="\n\n".join(layout.pieces), sections=tuple(kept), page_starts=starts, numbers=numbers)
     return replace(left, sections=tuple(replace(one, pages=left.pages_of(one.span)) for one in kept))
 
 
@@ -144,6 +147,11 @@ class _Layout:
         self.new.append(start)
         self.length = start + len(piece)
         return start
+
+    def keeps(self, place: int) -> bool:
+        """Whether an old offset is within a piece."""
+        index = bisect_right(self.old, place, key=lambda piece: piece.start) - 1
+        return index >= 0 and place < self.old[index].end
 
     def moved(self, place: int) -> int:
         """Map an old offset to the new one; a removed offset maps to the beginning of the next piece."""

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from colde_cli.documents.builder import DocumentBuilder
+from colde_cli.documents.builder import DocumentBuilder, tidy
+from colde_cli.documents.clause_numbers import Counted, NumberedLine
 from colde_cli.documents.document import Document
 from colde_cli.documents.notation import lowered, raised
 from colde_cli.documents.office.archive import Attributes, XmlHandler
@@ -20,6 +21,7 @@ Element = Iterator[None] | None
 """An element that has begun; None for one whose end means nothing."""
 
 STRUCK = OutsideKind.DELETED, "struck through"
+_MOST_ABOUT = 200
 _MAX_LINEAGE = 12  # a style can be based on itself through others
 _READ_AS = {
     False: "Tracked changes were read as accepted: insertions are in the text, deletions beside it.",
@@ -167,6 +169,7 @@ class Paragraph:
     Attributes:
         level: of a heading, if the paragraph itself states it; 0 for text; None leaves it to the style.
         notes: texts of its notes.
+        number: that is counted before it.
         cut: something else stands between its last letters and the next ones.
     """
 
@@ -174,6 +177,7 @@ class Paragraph:
     level: int | None = None
     pieces: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    number: Counted | None = None
     cut: bool = False
     _script: int = 0
     _scripted: list[str] = field(default_factory=list)
@@ -227,12 +231,18 @@ class Paragraph:
 
 @dataclass(slots=True)
 class Table:
-    """A table that is being read: finished rows, finished cells of the current row, paragraphs of the current cell."""
+    """A table that is being read: finished rows, finished cells of the current row, paragraphs of the current cell.
+
+    Attributes:
+        numbers: that are counted in its finished rows; those of the current row are `waiting`.
+    """
 
     rows: list[str] = field(default_factory=list)
     cells: list[str] = field(default_factory=list)
     cell: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    numbers: list[NumberedLine] = field(default_factory=list)
+    waiting: list[NumberedLine] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -325,7 +335,11 @@ class Body(XmlHandler):
         place = self._places[-1] if self._places else None
         if isinstance(place, Note):
             place.texts += [text, *paragraph.notes]
+            if paragraph.number:
+                self.account.add_text(OutsideKind.STRUCTURE, paragraph.number.mark, text[:_MOST_ABOUT])
         elif isinstance(place, Table):
+            if paragraph.number:
+                place.waiting.append(NumberedLine(paragraph.number, len(place.rows), tidy(text)))
             place.cell.append(" ".join(text.split()))
             place.notes += paragraph.notes
         else:
@@ -334,6 +348,7 @@ class Body(XmlHandler):
     def add_paragraph(self, paragraph: Paragraph, text: str) -> None:
         """Add a paragraph to the document: its title, a heading or text."""
         level = self.level_of(paragraph)
+        self.builder.number_next(*([NumberedLine(paragraph.number)] if paragraph.number else []))
         if self.styles.is_title(paragraph.style):
             self.title = self.title or text
             self.builder.add_paragraph(text)
@@ -367,10 +382,14 @@ class Body(XmlHandler):
         outer = self._places[-1] if self._places else None
         if isinstance(outer, Note):
             outer.texts += [*table.rows, *table.notes]
+            for numbered in table.numbers:
+                self.account.add_text(OutsideKind.STRUCTURE, numbered.number.mark, numbered.words[:_MOST_ABOUT])
         elif isinstance(outer, Table):
             outer.cell += table.rows
             outer.notes += table.notes
+            outer.waiting += [number._replace(line=len(outer.rows)) for number in table.numbers]
         else:  # its notes count also where it has no words
+            self.builder.number_next(*table.numbers)
             self.builder.add_paragraph("\n".join(table.rows), lines=True)
             for note in table.notes:
                 self.builder.add_note(note)
@@ -385,7 +404,8 @@ class Body(XmlHandler):
         if isinstance(table := self._places[-1] if self._places else None, Table):
             if any(table.cells):
                 table.rows.append(" | ".join(table.cells))
-            table.cells = []
+                table.numbers += table.waiting
+            table.cells, table.waiting = [], []
 
     def cell(self, *_: object) -> Iterator[None]:
         """Read a cell of a table."""

@@ -13,7 +13,8 @@ from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document, shown_as
 from colde_cli.documents.office.archive import MAX_ELEMENTS, MAX_INNER_BYTES, Package
 from colde_cli.documents.office.word_body import WordBody
-from colde_cli.documents.office.word_styles import Numbering, WordStyles, switched_on
+from colde_cli.documents.office.word_numbering import Numbering
+from colde_cli.documents.office.word_styles import WordStyles, switched_on
 from colde_cli.documents.outside import Account, OutsideKind, PartKind
 from colde_cli.documents.plain_text import read_text
 from colde_cli.errors import DocumentError
@@ -33,7 +34,7 @@ def read_docx(file: BinaryIO, path: str, name: str, *, depth: int = 0, rejects: 
 
     Tracked changes are read as accepted, or as rejected (`rejects`). What stands beside the text (headers, comments,
     links, hidden and deleted text, pictures) is accounted for. Numbers that Word counts itself (of headings, of lists)
-    are not part of the text; the definitions of their lists are accounted for.
+    are no part of the text; they are `Document.numbers`.
 
     `name` replaces a missing title; `depth` is the number of documents that this one is inside of.
 
@@ -61,7 +62,7 @@ def read_docx(file: BinaryIO, path: str, name: str, *, depth: int = 0, rejects: 
 
 
 def _account_for_the_rest(package: Package, body: WordBody) -> None:
-    """Account for headers and footers, comments, notes that nothing refers to, lists and macros."""
+    """Account for headers and footers, comments, notes that nothing refers to, and macros."""
     account = body.account
     for (kind, _), text in body.notes.items():
         account.add_text(OutsideKind.NOTES, text, kind.removeprefix("w:"))
@@ -72,8 +73,6 @@ def _account_for_the_rest(package: Package, body: WordBody) -> None:
         text = comments.notes.get(("w:comment", number), "")
         account.add_text(OutsideKind.COMMENTS, text, body.commented.get(number, ""))
     account.add_all(comments.account.texts, comments.account.all_parts())
-    for text in body.numbering.used:
-        account.add_text(OutsideKind.STRUCTURE, text)
     if macros := package.part("vbaProject"):
         account.add_part(PartKind.SCRIPTS, package.digest(macros), "macros")
 

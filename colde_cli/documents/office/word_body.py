@@ -13,8 +13,8 @@ from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.office.archive import MAX_ELEMENTS, Attributes, Package, PartRelation
 from colde_cli.documents.office.body import Element, Note, Paragraph, TextStyle
 from colde_cli.documents.office.word_formulas import WordFormula
+from colde_cli.documents.office.word_numbering import NumberCounter, Numbering
 from colde_cli.documents.office.word_styles import (
-    Numbering,
     is_shaded,
     outline_level,
     state_letters,
@@ -63,7 +63,7 @@ class WordBody(WordText):
         package: the file.
         part: name of the part that is read.
         inner_document: reads a document inside the document by the name of its part; None if that cannot be done.
-        numbering: its lists.
+        numbering: the definitions of its lists.
         notes: text of each note by kind ("w:footnote") and identifier; removed once it is referred to.
         commented: the words that each comment is about, by its identifier, in the order of the text.
         headers: of all sections.
@@ -77,6 +77,7 @@ class WordBody(WordText):
     commented: dict[str, str] = field(default_factory=dict)
     headers: list[Header] = field(default_factory=list)
     _joined: WordParagraph | None = None
+    _counters: dict[bool, NumberCounter] = field(default_factory=dict)  # of the text boxes, and of the rest
     _note_characters: int = 0
     _mode: str = ""  # the element whose characters are text
     _properties: list[str] = field(default_factory=list)
@@ -95,8 +96,7 @@ class WordBody(WordText):
         """Read another part, with an account of its own; one that is missing gives nothing."""
         builder = DocumentBuilder(self.builder.path)
         part = WordBody(builder, self.styles, package=self.package, part=name, page_numbers=page_numbers)
-        part.rejects = self.rejects
-        part.inner_document = self.inner_document
+        part.inner_document, part.numbering, part.rejects = self.inner_document, self.numbering, self.rejects
         if name:
             self.package.read(name, part, MAX_ELEMENTS)
         part.finish()
@@ -163,6 +163,8 @@ class WordBody(WordText):
         match self._properties:
             case ["w:pPr"] if self._paragraphs:
                 self._paragraph_property(self._paragraphs[-1], name, attributes)
+            case ["w:pPr", "w:rPr"] if self._paragraphs and name == "w:vanish":
+                self._paragraphs[-1].end_hidden = switched_on(attributes)
             case ["w:rPr"] if self._run:
                 if name == "w:rStyle":
                     self._run.based_on = attributes.get("w:val", "")
@@ -208,13 +210,22 @@ class WordBody(WordText):
         if paragraph.goes_on:
             self._joined = paragraph
             return
-        number, level = paragraph.in_list, paragraph.list_level
-        if number is None:
-            number = self.styles.stated("paragraph", paragraph.style, "list")
-        if number and number != "0":
-            level = level or self.styles.stated("paragraph", paragraph.style, "list_level") or ""
-            self.counted_numbers |= self.numbering.use(number, level, paragraph.style)
+        self._count(paragraph)
         self.place_paragraph(paragraph)
+
+    def _count(self, paragraph: WordParagraph) -> None:
+        """Count a paragraph in its list; one in a deleted row, or that is hidden with its end, shows no number."""
+        of_style = self.styles.list_of(paragraph.style)
+        number = of_style.number if paragraph.in_list is None else paragraph.in_list
+        if not number or number == "0" or self._deleted or (paragraph.end_hidden and not paragraph.text.strip()):
+            return
+        level = paragraph.list_level or self.numbering.level_of(number, of_style.styles)
+        level = level or (of_style.level if paragraph.in_list is None else "")
+        boxed = None in self._places
+        if boxed not in self._counters:
+            self._counters[boxed] = NumberCounter(self.numbering)
+        self.counted_numbers |= self.numbering.counts(number)
+        paragraph.number = self._counters[boxed].count(number, level)
 
     def _drawn_paragraph(self, name: str, attributes: Attributes) -> Iterator[None]:
         self.begin_box()

@@ -1,11 +1,10 @@
-"""The styles and the numbered lists of a Word file, and how letters look, as far as it matters to their text."""
+"""The styles of a Word file, and how letters look, as far as it matters to their text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.office.archive import Attributes
@@ -13,13 +12,11 @@ from colde_cli.documents.office.body import Letters, Styles, TextStyle
 
 _HEADING = re.compile(r"heading ?([1-9])")
 _CONTENTS = re.compile(r"toc ?(\d|heading)|table of figures")
-_UNCOUNTED = frozenset(("bullet", "none"))  # marks of lists that are no numbers
 _BODY_LEVEL = 9  # `w:outlineLvl` of text that is no heading; 0 is the outermost heading
 _RAISED = 4  # half points: less serves only to align letters
 _TINY = 4  # half points
 _SCRIPTS = {"superscript": 1, "subscript": -1}
 _WHITE = "ffffff"
-_OF_LEVEL = {"w:start": "start", "w:numFmt": "form", "w:lvlText": "text", "w:pStyle": "style"}
 _CHANGES = frozenset(("w:pPrChange", "w:rPrChange"))  # records of earlier properties
 
 
@@ -83,12 +80,21 @@ def _combined(paragraph: dict[str, Any], run: dict[str, Any], direct: dict[str, 
     return Letters(hidden, struck, stated.get("script", 0), stated.get("font", ""), faint)
 
 
+class StyleList(NamedTuple):
+    """The list, and the level in it, of the paragraphs of a style; the style and those that it is based on."""
+
+    number: str
+    level: str
+    styles: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class WordStyles(Styles):
     """The styles part. Identifiers are unique among all families in Word; all are kept as paragraph styles."""
 
     _stated: dict[str, dict[str, Any]] = field(default_factory=dict)
     _letters: dict[tuple[str, str], Letters] = field(default_factory=dict)
+    _lists: dict[str, StyleList] = field(default_factory=dict)
     _within_old: int = 0  # inside a record of changed properties
 
     def start(self, name: str, attributes: Attributes) -> None:
@@ -129,6 +135,15 @@ class WordStyles(Styles):
                 return style.level
         return 0
 
+    def list_of(self, identifier: str) -> StyleList:
+        """The list that a style states, or one that it is based on."""
+        if identifier not in self._lists:
+            lineage = self.lineage("paragraph", identifier)
+            number, level = (self.stated("paragraph", identifier, name) or "" for name in ("list", "list_level"))
+            names = (identifier, *(style.based_on for style in lineage))
+            self._lists[identifier] = StyleList(number, level, tuple(filter(None, names)))
+        return self._lists[identifier]
+
     def is_contents(self, identifier: str) -> bool:
         """Whether it is a style of the table of contents."""
         return any(_CONTENTS.fullmatch(style.name) for style in self.lineage("paragraph", identifier))
@@ -152,95 +167,6 @@ class WordStyles(Styles):
         if identifier not in self._stated:
             self._stated[identifier] = self.letters_of("paragraph", identifier)
         return self._stated[identifier]
-
-
-@dataclass(slots=True)
-class _ListLevel:
-    """A level of numbered lists.
-
-    Attributes:
-        start: its first number.
-        form: "decimal", "lowerRoman", "bullet".
-        text: of its numbers, `Article %1.`.
-        style: of the paragraphs that are on this level.
-        legal: all numbers are written as 1, 2, 3.
-    """
-
-    start: str = "1"
-    form: str = "decimal"
-    text: str = ""
-    style: str = ""
-    legal: bool = False
-
-
-class Numbering:
-    """The part with the numbered lists, as its elements, and those that are in use, in the order of the text."""
-
-    def __init__(self, elements: Iterable[tuple[str, Attributes, str]] = ()) -> None:
-        self.used: dict[str, None] = {}  # a set that keeps its order
-        self._seen: set[tuple[str, str]] = set()
-        self._levels: dict[str, dict[str, _ListLevel]] = {}  # by abstract list
-        self._patterns: dict[str, str] = {}  # list -> abstract list
-        self._linked: dict[str, str] = {}  # abstract list -> style that names another
-        self._defining: dict[str, str] = {}  # style -> abstract list that it names
-        self._own: dict[str, dict[str, _ListLevel]] = {}  # by list: levels of its own
-        self._starts: dict[tuple[str, str], str] = {}  # by list and level
-        abstract = numbered = overridden = ""
-        level = _ListLevel()
-        for name, attributes, _ in elements:
-            value = attributes.get("w:val", "")
-            match name:
-                case "w:abstractNum":
-                    abstract, numbered = attributes.get("w:abstractNumId", ""), ""
-                case "w:num":
-                    numbered = attributes.get("w:numId", "")
-                case "w:abstractNumId":
-                    self._patterns[numbered] = value
-                case "w:numStyleLink":
-                    self._linked[abstract] = value
-                case "w:styleLink":
-                    self._defining[value] = abstract
-                case "w:lvlOverride":
-                    overridden = attributes.get("w:ilvl", "")
-                case "w:startOverride":
-                    self._starts[numbered, overridden] = value
-                case "w:lvl":
-                    levels = self._own if numbered else self._levels
-                    of_list = levels.setdefault(numbered or abstract, {})
-                    level = of_list[attributes.get("w:ilvl", "0")] = _ListLevel()
-                case "w:isLgl":
-                    level.legal = switched_on(attributes)
-                case _ if name in _OF_LEVEL:
-                    setattr(level, _OF_LEVEL[name], value)
-
-    def use(self, number: str, level: str, style: str) -> bool:
-        """Note that a paragraph in this style is in a list; return whether the list is counted.
-
-        Args:
-            number: of the list.
-            level: in the list; "" takes that of the paragraph's style.
-            style: of the paragraph.
-        """
-        abstract = self._patterns.get(number, "")
-        abstract = self._defining.get(self._linked.get(abstract, ""), abstract)
-        levels = self._levels.get(abstract, {}) | self._own.get(number, {})
-        level = level or next((key for key, one in levels.items() if one.style and one.style == style), "0")
-        pattern = levels.get(level)
-        if pattern is None or pattern.form in _UNCOUNTED:
-            return any(one.form not in _UNCOUNTED for one in levels.values())
-        if (number, level) not in self._seen:
-            self._seen.add((number, level))
-            start = self._starts.get((number, level), pattern.start)
-            # Editors split and join lists of one definition as they like; each counts once.
-            self.used.setdefault(f"numbered “{pattern.text}”{_forms(pattern, levels)} from {start}")
-        return True
-
-
-def _forms(level: _ListLevel, levels: dict[str, _ListLevel]) -> str:
-    """The forms of the numbers that the text of a level names, apart from 1, 2, 3."""
-    named = [(mark, levels.get(str(mark - 1))) for mark in range(1, 10) if f"%{mark}" in level.text]
-    forms = [f"%{mark} {one.form}" for mark, one in named if one and not level.legal and one.form != "decimal"]
-    return f" ({', '.join(forms)})" if forms else ""
 
 
 _PRIVATE = 0xF000  # Word adds it to the codes of these fonts

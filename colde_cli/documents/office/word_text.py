@@ -29,12 +29,14 @@ class WordParagraph(Paragraph):
         in_list: identifier of the list that it is in, if the paragraph itself states it.
         list_level: its level there.
         shaded: it has a colour behind its letters.
+        end_hidden: its end is hidden.
         goes_on: its end was deleted, or it is a large initial, so that the next paragraph continues it.
     """
 
     in_list: str | None = None
     list_level: str = ""
     shaded: bool = False
+    end_hidden: bool = False
     goes_on: bool = False
 
     def runs_on(self, before: str, after: str) -> bool:

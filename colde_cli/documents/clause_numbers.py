@@ -1,0 +1,180 @@
+"""Numbers that a program counts before headings, clauses and list items: how they are written, and where they stand.
+
+A counted number is no character of the text: `7.2` before a paragraph can be looked up (`Document.number_of`), compared
+and shown with a place, but two texts with other numbers are the same text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from colde_cli.documents.notation import in_letters, in_roman
+
+_MOST_ROMAN = 32767  # the largest number that Word counts to
+_MOST_REPEATED = 30  # a letter or sign that is repeated more often is nobody's number
+_AT_END = " .:;,-–—\t\xa0"
+_NEAR = 2000
+"""Characters after a paragraph in which the next one is looked for; notes and tables may stand between."""
+_WORD = re.compile(r"[^\W\d_]{2,}\s")
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen"
+).split()
+_TENS = "ten twenty thirty forty fifty sixty seventy eighty ninety".split()
+_ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth"}
+_ORDINALS["twelve"] = "twelfth"
+_SIGNS = "*†‡§"
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseNumber:
+    """The number of a paragraph, or of a row of a table.
+
+    Attributes:
+        start: offset in `Document.text` of the first character of the paragraph or row.
+        mark: as it is shown before the paragraph: "(b)".
+        label: with the numbers above it, as a reference names it: "7.2(b)".
+    """
+
+    start: int
+    mark: str
+    label: str
+
+
+class Counted(NamedTuple):
+    """A number before its paragraph has a place: its mark and its label, see `ClauseNumber`."""
+
+    mark: str
+    label: str
+
+
+class NumberedLine(NamedTuple):
+    """A number in a paragraph with several lines: the line from 0, and the words that the number stands before."""
+
+    number: Counted
+    line: int = 0
+    words: str = ""
+
+
+def label_below(above: str, mark: str) -> str:
+    """The label of a number under another one: "7.2" and "(b)" make "7.2(b)"; "" above for the outermost."""
+    own = mark.strip().rstrip(_AT_END).lstrip(" \t\xa0")
+    if not above or not own:
+        return own or above
+    if own[0] in "([":
+        return f"{above}{own}"
+    return f"{above} {own}" if own.endswith(")") or _WORD.match(own) else f"{above}.{own}"
+
+
+def place_numbers(
+    text: str, paragraphs: Sequence[str | None], numbered: Mapping[int, Sequence[NumberedLine]]
+) -> tuple[ClauseNumber, ...]:
+    """Find where numbered paragraphs stand in a text.
+
+    Args:
+        text: holds the paragraphs in their order; other text may stand between them.
+        paragraphs: None for those that stand elsewhere, such as notes.
+        numbered: the numbers of a paragraph, by its index.
+    """
+    found: list[ClauseNumber] = []
+    end = 0
+    last = max(numbered, default=-1)
+    for index, words in enumerate(paragraphs[: last + 1]):
+        if not words:
+            continue
+        numbers = numbered.get(index, ())
+        start = text.find(words, end) if numbers else text.find(words, end, end + len(words) + _NEAR)
+        if start < 0:
+            continue
+        end = start + len(words)
+        starts, place = _line_starts(words), 0
+        for number, line, before in numbers:
+            line_start = starts[min(line, len(starts) - 1)]
+            place = max(0, words.find(before, max(place, line_start))) if before else line_start
+            found.append(ClauseNumber(start + place, *number))
+    return tuple(found)
+
+
+def _line_starts(words: str) -> list[int]:
+    return [0, *(match.end() for match in re.finditer("\n", words))]
+
+
+def written(number: int, form: str) -> str:
+    """A number as a list writes it (ECMA-376 part 1, § 17.18.59); a form that is not known is written in digits.
+
+    Args:
+        number: at least 0.
+        form: a name of `ST_NumberFormat`, "latin" for letters as OpenDocument counts them (z, aa, ab), or the first
+            numbers of a form of one's own: "001, 002, ...".
+    """
+    if form[:1].isdigit():
+        return str(number).zfill(len(form.partition(",")[0].strip()))
+    return _FORMS.get(form, str)(number)
+
+
+def _letters(number: int) -> str:
+    """Letters as Word counts them: z, aa, bb."""
+    times, letter = divmod(number - 1, 26)
+    return chr(ord("a") + letter) * (times + 1) if 0 < number <= _MOST_REPEATED * 26 else str(number)
+
+
+def _roman(number: int) -> str:
+    return in_roman(number) if 0 < number <= _MOST_ROMAN else str(number)
+
+
+def _latin(number: int) -> str:
+    return in_letters(number) if number > 0 else str(number)
+
+
+def _sign(number: int) -> str:
+    times, sign = divmod(number - 1, len(_SIGNS))
+    return _SIGNS[sign] * (times + 1) if 0 < number <= _MOST_REPEATED * len(_SIGNS) else str(number)
+
+
+def _ordinal_end(number: int) -> str:
+    return "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+
+
+def _in_words(number: int) -> str:
+    if number < 20:
+        return _ONES[number]
+    if number < 100:
+        ten, one = divmod(number, 10)
+        return _TENS[ten - 1] + (f"-{_ONES[one]}" if one else "")
+    if number < 1000:
+        hundred, rest = divmod(number, 100)
+        return f"{_ONES[hundred]} hundred" + (f" {_in_words(rest)}" if rest else "")
+    return str(number)
+
+
+def _ordinal_words(number: int) -> str:
+    words = _in_words(number)
+    if words.isdigit():
+        return f"{words}{_ordinal_end(number)}"
+    head, last = words[: -len(re.split("[- ]", words)[-1])], re.split("[- ]", words)[-1]
+    return head + (_ORDINALS.get(last) or (f"{last[:-1]}ieth" if last.endswith("y") else f"{last}th"))
+
+
+_FORMS: Final[Mapping[str, Callable[[int], str]]] = {
+    "none": lambda number: "",
+    "bullet": lambda number: "",
+    "decimalZero": "{:02d}".format,
+    "lowerLetter": _letters,
+    "upperLetter": lambda number: _letters(number).upper(),
+    "latin": _latin,
+    "upperLatin": lambda number: _latin(number).upper(),
+    "lowerRoman": _roman,
+    "upperRoman": lambda number: _roman(number).upper(),
+    "ordinal": lambda number: f"{number}{_ordinal_end(number)}",
+    "cardinalText": lambda number: _in_words(number).capitalize(),
+    "ordinalText": lambda number: _ordinal_words(number).capitalize(),
+    "hex": "{:X}".format,
+    "chicago": _sign,
+    "numberInDash": "- {} -".format,
+    "decimalEnclosedParen": "({})".format,
+    "decimalEnclosedFullstop": "{}.".format,
+    "decimalEnclosedCircle": lambda number: chr(ord("①") + number - 1) if 0 < number <= 20 else str(number),
+}
