@@ -153,6 +153,9 @@ class NumberCounter:
                 counts.numbers[at] = None
         before = counts.numbers[at]
         counts.numbers[at] = levels[at].start if before is None else before + 1
+        for up in range(at):  # an item counts for the levels above that had none
+            if counts.numbers[up] is None and up in levels:
+                counts.numbers[up] = levels[up].start
         for deeper in range(at + 1, _DEEPEST):
             restart = levels[deeper].restart if deeper in levels else None
             if restart is None or at < restart:
@@ -172,14 +175,13 @@ class NumberCounter:
 
 
 def _mark(counts: _Counts, levels: _Levels, at: int) -> str:
-    """The text of a level with its numbers; a level above without an item so far shows its first number."""
+    """The text of a level with its numbers."""
 
     def number(match: re.Match[str]) -> str:
         up = int(match[1]) - 1
         if up > at or up not in levels:
             return ""
-        counted = counts.numbers[up]
         decimal = levels[at].legal and levels[up].form not in _UNCOUNTED
-        return written(levels[up].start if counted is None else counted, "decimal" if decimal else levels[up].form)
+        return written(counts.numbers[up] or 0, "decimal" if decimal else levels[up].form)
 
     return _REFERRED.sub(number, levels[at].text)[:_LONGEST_MARK].strip()
