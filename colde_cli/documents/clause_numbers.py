@@ -34,12 +34,14 @@ class ClauseNumber:
     """The number of a paragraph, or of a row of a table.
 
     Attributes:
-        start: offset in `Document.text` of the first character of the paragraph or row.
+        start: offset in `Document.text` of the first character that the number stands before.
+        end: offset of the end of its paragraph or row.
         mark: as it is shown before the paragraph: "(b)".
         label: with the numbers above it, as a reference names it: "7.2(b)".
     """
 
     start: int
+    end: int
     mark: str
     label: str
 
@@ -90,16 +92,13 @@ def place_numbers(
         if start < 0:
             continue
         end = start + len(words)
-        starts, place = _line_starts(words), 0
+        lines = [0, *(match.end() for match in re.finditer("\n", words)), len(words) + 1]
+        place = 0
         for number, line, before in numbers:
-            line_start = starts[min(line, len(starts) - 1)]
-            place = max(0, words.find(before, max(place, line_start))) if before else line_start
-            found.append(ClauseNumber(start + place, *number))
+            first, behind = lines[min(line, len(lines) - 2)], lines[min(line, len(lines) - 2) + 1]
+            place = max(first, words.find(before, max(place, first), behind)) if before else first
+            found.append(ClauseNumber(start + place, start + behind - 1, *number))
     return tuple(found)
-
-
-def _line_starts(words: str) -> list[int]:
-    return [0, *(match.end() for match in re.finditer("\n", words))]
 
 
 def written(number: int, form: str) -> str:

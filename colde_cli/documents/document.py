@@ -294,8 +294,7 @@ class Document:
         """Find the counted numbers of a stretch: of the paragraph or row in which it begins, and of those after it."""
         first = bisect_right(self.numbers, span.start, key=lambda number: number.start)
         last = bisect_left(self.numbers, span.end, first, key=lambda number: number.start)
-        if first and BLANK_LINES.search(self.text, self.numbers[first - 1].start, span.start) is None:
-            first -= 1
+        first -= bool(first and span.start < self.numbers[first - 1].end)
         return self.numbers[first:last]
 
     def with_numbers(self, numbers: Iterable[ClauseNumber]) -> Document:

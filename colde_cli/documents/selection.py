@@ -116,7 +116,9 @@ def remove_spans(document: Document, spans: Sequence[Span], sections: Collection
             kept += [replace(moved, index=len(kept))] if moved is not None else []
     starts = tuple(layout.moved(start) for start in document.page_starts)
     numbers = tuple(
-        replace(number, start=layout.moved(number.start)) for number in document.numbers if layout.keeps(number.start)
+        replace(number, start=layout.moved(number.start), end=layout.moved(number.end))
+        for number in document.numbers
+        if layout.keeps(number.start)
     )
     left = replace(document, text="\n\n".join(layout.pieces), sections=tuple(kept), page_starts=starts, numbers=numbers)
     return replace(left, sections=tuple(replace(one, pages=left.pages_of(one.span)) for one in kept))

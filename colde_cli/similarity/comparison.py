@@ -46,6 +46,7 @@ from colde_cli.similarity.plain_data import (
     rounded_rows,
 )
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, normal
+from colde_cli.similarity.renumbering import NOT_RENUMBERED, Renumbering, renumbering, renumbering_data
 from colde_cli.similarity.section_changes import Outline, SectionChange, outline, section_changes
 from colde_cli.similarity.triage import WeightedChange, ordered_changes, passage_data
 from colde_cli.similarity.typesetting import (
@@ -242,8 +243,15 @@ class Comparison:
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs: neither the text, nor a text outside it, nor a part that is not read."""
-        return self.same_content and self.outside.same
+        """Whether nothing differs: neither the text, nor a number that is counted, nor what stands outside the text."""
+        return self.same_content and self.outside.same and not self.renumbering.counted
+
+    @cached_property
+    def renumbering(self) -> Renumbering:
+        """The clauses whose number changed, and the references that point elsewhere since; none in different texts."""
+        if not (self.same_content or self.versions):
+            return NOT_RENUMBERED
+        return renumbering(self.a.document, self.b.document, self.alignment, self.ignore)
 
     @property
     def versions(self) -> bool:
@@ -420,7 +428,7 @@ def comparison_data(
     """
     if schema not in (1, 2):
         raise OptionError(f"There is no schema {schema} of a comparison; choose 1 or 2.")
-    aligned = comparison.alignment is not None
+    aligned, documents = comparison.alignment is not None, (comparison.a.document, comparison.b.document)
     chunks = {"scores": table(comparison.chunk_scores)}
     if attention or schema == 1:
         names = ("attention_a_to_b", "attention_b_to_a")
@@ -446,9 +454,10 @@ def comparison_data(
         },
         "sections": {"scores": table(comparison.section_scores)},
         "chunks": chunks,
-        "passages": [passage_data(pair) for pair in comparison.passages] if aligned else None,
+        "passages": [passage_data(pair, *documents) for pair in comparison.passages] if aligned else None,
         "summary": _summary(comparison) if aligned else None,
         "section_changes": changes if aligned else None,
+        "renumbering": renumbering_data(comparison.renumbering),
         "ignored": ignored_data(comparison.a.document, comparison.b.document, comparison.ignore),
         "changes": [_change(comparison, change) for change in comparison.changes] if aligned else None,
         "outside": outside_data(comparison.outside),
@@ -492,6 +501,7 @@ def _encoding(encoding: Encoding) -> dict[str, Any]:
         "sections": [
             {
                 **{"index": section.index, "heading": section.heading, "pages": pages_data(section.pages)},
+                **({"number": section.number} if section.number else {}),
                 "chunks": [chunk.index for chunk in encoding.chunks if chunk.section == section.index],
             }
             for section in document.sections

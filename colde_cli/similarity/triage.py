@@ -89,7 +89,7 @@ def replacement(pair: PassagePair) -> tuple[str, str] | None:
     return (a, b) if a and b else None
 
 
-def passage_data(pair: PassagePair) -> dict[str, Any]:
+def passage_data(pair: PassagePair, a: Document, b: Document) -> dict[str, Any]:
     """Build the `passage` object of schema colde.diff/2."""
     return {
         "state": pair.state.value,
@@ -98,26 +98,28 @@ def passage_data(pair: PassagePair) -> dict[str, Any]:
         "weight": weight(pair),
         "flags": list(dict.fromkeys(flag.kind.value for flag in pair.flags)),
         "flagged": [{"kind": flag.kind.value, "a": flag.a, "b": flag.b} for flag in pair.flags],
-        "a": _passages(pair.a, pair.a_text),
-        "b": _passages(pair.b, pair.b_text),
+        "a": _passages(a, pair.a, pair.a_text),
+        "b": _passages(b, pair.b, pair.b_text),
         "redline": edits_data(pair.edits),
     }
 
 
 def placed_data(pair: PassagePair, a: Document, b: Document) -> dict[str, Any]:
     """A `passage` object that is read by itself: its sides name their section; without what needs all the others."""
-    data = passage_data(pair)
+    data = passage_data(pair, a, b)
     for side, document in (("a", a), ("b", b)):
         if data[side] is not None:
             data[side] = {"heading": document.sections[data[side]["section"]].heading, **data[side]}
     return {key: data[key] for key in ("state", "weight", "flagged", "a", "b", "redline")}
 
 
-def _passages(passages: Sequence[Passage], text: str) -> dict[str, Any] | None:
+def _passages(document: Document, passages: Sequence[Passage], text: str) -> dict[str, Any] | None:
     if not passages:
         return None
+    numbers = [number.label for passage in passages for number in document.numbers_of(passage.span)]
     return {
         "section": passages[0].section,
+        **({"clauses": numbers} if numbers else {}),
         "pages": pages_data(whole_pages(passages)),
         "text": text,
         "spans": [[passage.span.start, passage.span.end] for passage in passages],

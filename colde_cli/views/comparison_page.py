@@ -28,7 +28,14 @@ from colde_cli.views.blocks import (
     Title,
 )
 from colde_cli.views.changes import TITLE, TYPESETTING, not_listed, outside_rows, plural_of, tracked_changes, uncompared
-from colde_cli.views.sentences import one_text, told_outside, verdict_sentence
+from colde_cli.views.sentences import (
+    REFERENCES,
+    one_text,
+    reference_sentences,
+    renumbering_sentence,
+    told_outside,
+    verdict_sentence,
+)
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -109,11 +116,14 @@ def _parts(comparison: Comparison, verbose: bool) -> list[str]:
 
 def _blocks(comparison: Comparison, level: str, top: int, attention: bool) -> Iterator[Block]:
     changes, one = level in ("passage", "all"), one_text(comparison)
+    if renumbered := renumbering_sentence(comparison):
+        yield NoteBlock(renumbered)
     if not comparison.same_content and comparison.alignment:
         note = NoteBlock(wording.shared_words(comparison, extents(comparison.passages)))
         yield note if changes else Only("terminal", note)
     if changes:
         yield from _passages(comparison, top, whole=one or level == "passage")
+        yield from _references(comparison, top)
         yield from typesetting(comparison.typesetting if one else (), top)
         yield from outside(comparison.outside if level == "passage" else told_outside(comparison), top)
     if level == "section" or (level == "all" and not one):
@@ -154,6 +164,13 @@ def _passages(comparison: Comparison, top: int, *, whole: bool) -> Iterator[Bloc
         yield Only("markdown", sections)
     if not one:
         yield Only("markdown", ClosestBlock(comparison, "sections", _CLOSEST_SECTIONS))
+
+
+def _references(comparison: Comparison, top: int) -> Iterator[Block]:
+    """The references that now point elsewhere."""
+    if sentences := reference_sentences(comparison):
+        yield Title(REFERENCES, min(top, len(sentences)), len(sentences))
+        yield from (NoteBlock(f"{sentence}.") for sentence in sentences[:top])
 
 
 def _changes(comparison: Comparison, changes: Iterable[WeightedChange]) -> list[ChangeBlock]:

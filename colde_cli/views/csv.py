@@ -15,7 +15,7 @@ from colde_cli.similarity.triage import weight
 from colde_cli.views.changes import TITLE, marked, outside_state, pieces
 from colde_cli.views.escaping import spreadsheet
 from colde_cli.views.sentences import weightiest_change
-from colde_cli.views.wording import flag_words, heading
+from colde_cli.views.wording import flag_words, section_name
 
 if TYPE_CHECKING:
     from colde_cli.corpus.duplicates import Families
@@ -64,6 +64,9 @@ REMARK_COLUMNS = (
     *("redline", "added"),
 )
 EVALUATION_COLUMNS = ("field", "system", "figure", "value", "low", "high", "p", "p_holm")
+
+_HEADING = 1000
+"""Maximum number of characters of a heading."""
 
 Cell = str | int | float | None
 
@@ -132,7 +135,7 @@ def _pair(a: Document, b: Document, pair: PassagePair) -> Sequence[Cell]:
 def _side(document: Document, passages: Sequence[Passage], text: str) -> Sequence[Cell]:
     if not passages:
         return ("", None, None, "")
-    return (heading(document.sections[passages[0].section]), *_pages(whole_pages(passages)), text)
+    return (section_name(document, passages, _HEADING), *_pages(whole_pages(passages)), text)
 
 
 def _pages(pages: tuple[int, int] | None) -> tuple[int | None, int | None]:

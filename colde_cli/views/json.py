@@ -74,7 +74,18 @@ def comparison_jsonl(comparison: Comparison) -> str:
         del data[side]["chunks"]
         for section in data[side]["sections"]:
             del section["chunks"]
-    kept = ("a", "b", "model", "document", "summary", "section_changes", "ignored", "outside", "typesetting")
+    kept = (
+        "a",
+        "b",
+        "model",
+        "document",
+        "summary",
+        "section_changes",
+        "renumbering",
+        "ignored",
+        "outside",
+        "typesetting",
+    )
     head = {"schema": "colde.diff-lines/1", **{name: data[name] for name in kept}}
     numbers = (number for change in data["changes"] for number in change["passages"])
     passages = ({"passage": number, **_with_headings(data, data["passages"][number])} for number in numbers)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from colde_cli.similarity.contracts import Genre, common_genre
 from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.outside_changes import NOTHING_OUTSIDE
 from colde_cli.similarity.pairs import State, extents
+from colde_cli.similarity.renumbering import ReferenceState
 from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views import wording
 from colde_cli.views.changes import (
@@ -23,14 +24,22 @@ from colde_cli.views.changes import (
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.encoder.encoding import Encoding
+    from colde_cli.similarity.clause_labels import ClauseLabel
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.digest import ComparisonDigest
     from colde_cli.similarity.outside_changes import OutsideComparison
     from colde_cli.similarity.pairs import PassagePair
+    from colde_cli.similarity.renumbering import RenumberedClause
     from colde_cli.similarity.triage import WeightedChange
 
 _HEADING, _WORDS, _FILE, _CHUNK = 40, 60, 30, 120
 """Maximum number of characters shown."""
+_NUMBER, _CLAUSE = 20, 40
+"""Maximum number of characters shown of the number of a clause, and of its first words."""
+REFERENCES = "References that now point elsewhere"
+"""The title of what `reference_sentences` lists."""
+_STRETCHES = 3
+"""Maximum number of stretches of renumbered clauses that are named."""
 _MAX_FLAGS = 2
 """Maximum number of flags of one kind that are named."""
 _SECTIONS = 12
@@ -84,9 +93,66 @@ def verdict(comparison: Comparison) -> str:
         likely = comparison.probability
         probability = "" if likely is None else f", probability {wording.percent(likely)}"
         sentences.append(f"Score {comparison.score:.2f}{probability}.")
+    if renumbered := renumbering_sentence(comparison):
+        sentences.append(renumbered)
     if not comparison.same_content:
         sentences.append(wording.shared_words(comparison, extents(comparison.passages)))
     return " ".join(sentences)
+
+
+def renumbering_sentence(comparison: Comparison) -> str:
+    """`Clauses 8 to 14 became 9 to 15; 3 references now point elsewhere, 1 follows.`; "" where nothing is told."""
+    found = comparison.renumbering
+    kind = common_genre(comparison.a.document, comparison.b.document) if found else Genre.TEXT
+    noun = "clause" if kind in (Genre.CONTRACT, Genre.POLICY) else ""
+    stretches = found.stretches
+    told = [_stretch(stretch, noun, first=not place) for place, stretch in enumerate(stretches[:_STRETCHES])]
+    if len(stretches) > _STRETCHES:
+        told.append(f"{len(stretches) - _STRETCHES} more such changes")
+    parts = [wording.listed(told)] if told else []
+    wrong = len(found.of_state(ReferenceState.ELSEWHERE, ReferenceState.NOWHERE))
+    right = len(found.of_state(ReferenceState.FOLLOWED))
+    facts = [f"{wording.plural(wrong, 'reference')} now point{'s' * (wrong == 1)} elsewhere"] if wrong else []
+    if right:
+        facts.append(f"{right if wrong else wording.plural(right, 'reference')} follow{'s' * (right == 1)}")
+    sentence = "; ".join([*parts, *([", ".join(facts)] if facts else [])])
+    return f"{wording.first_capital(sentence)}." if sentence else ""
+
+
+def _stretch(stretch: Sequence[RenumberedClause], noun: str, *, first: bool) -> str:
+    """`clauses 8 to 14 became 9 to 15`; only the first stretch has the noun."""
+    sides = [(one, two) for one, two in ((stretch[0].a, stretch[-1].a), (stretch[0].b, stretch[-1].b)) if one and two]
+    by_mark = len(sides) == 2 and all(one.label == two.label for one, two in zip(*sides, strict=True))
+    ends = [[f"“{one.mark}”" if by_mark else wording.shorten(one.label, _NUMBER) for one in side] for side in sides]
+    shown = [" to ".join(dict.fromkeys(side)) for side in ends]
+    named = noun or ("section" if all(one.heading for side in sides for one in side) else "item")
+    many = "s" if len(stretch) > 1 else ""
+    head = f"{named}{many} {shown[0]}" if first and not sides[0][0].label[:3].isalpha() else shown[0]
+    if len(shown) == 2:
+        return f"{head} became {shown[1]}"
+    verb = "are" if many else "is"
+    return f"{head} {verb} {'now numbered' if stretch[0].a is None else 'no longer numbered'}"
+
+
+def reference_sentences(comparison: Comparison) -> list[str]:
+    """The references that now point elsewhere, each with its place: what it pointed to, and what it points to now."""
+    found = comparison.renumbering.of_state(ReferenceState.ELSEWHERE, ReferenceState.NOWHERE)
+    a, b = comparison.a.document, comparison.b.document
+    sentences = []
+    for one in found:
+        target = _clause_name(a, one.target)
+        became = f"now {one.renumbered.label}" if one.renumbered else "which was dropped"
+        now = f"{_clause_name(b, one.now)} has this number now" if one.now else "no clause has this number now"
+        where = change_place(a, b, comparison.passages[one.pair])
+        sentences.append(f"{wording.plain(one.b)} ({where}) pointed to {target}, {became}; {now}")
+    return sentences
+
+
+def _clause_name(document: Document, label: ClauseLabel) -> str:
+    """`8.3 “Termination”`."""
+    words = document.text[label.start : label.start + 2 * _CLAUSE].partition("\n")[0]
+    words = words if label.counted else words.lstrip().removeprefix(label.mark).lstrip(" .:)-–—")
+    return f"{wording.shorten(label.label, _NUMBER)} “{wording.shorten(words, _CLAUSE)}”"
 
 
 def both_documents(comparison: Comparison, width: int = 300) -> list[str]:
@@ -148,7 +214,8 @@ def weightiest_change(digest: ComparisonDigest | None) -> tuple[str, str]:
     if digest is None or digest.same:
         return "", ""
     if digest.same_content:
-        return f"{TITLE}, {difference(digest.outside)}.", ""
+        beside = difference(digest.outside)
+        return f"{TITLE}, {beside}." if beside else "Only the numbering differs.", ""
     if digest.top is None:
         return "Only headings or typesetting differ.", ""
     throughout = f", in {digest.throughout} passages" if digest.throughout > 1 else ""
@@ -196,6 +263,9 @@ def verdict_sentence(comparison: Comparison) -> str:
     """Say what two documents are: `Two versions of one contract: 10 clauses edited, 1 added; 7 changes touch dates`."""
     if comparison.same_content:
         a, b = comparison.a.document, comparison.b.document
+        if comparison.renumbering.counted:
+            apart, beside = wording.apart_from(comparison.ignore), difference(comparison.outside)
+            return f"The body text is the same{apart}, but its numbering differs{f'; {beside}' if beside else ''}."
         return same_sentence(a, b, comparison.outside, comparison.ignore)
     kind = common_genre(comparison.a.document, comparison.b.document)
     if not comparison.versions:

@@ -13,6 +13,7 @@ from colde_cli.views.sentences import (
     both_documents,
     change_line,
     one_text,
+    reference_sentences,
     reservations,
     told_changes,
     told_outside,
@@ -45,12 +46,14 @@ def comparison_summary(comparison: Comparison, **_: object) -> str:
 def _changes(comparison: Comparison, room: int) -> Iterator[str]:
     """The weightiest changes that fit into `room` lines with the number of the others; at least one."""
     changes = told_changes(comparison)
+    references = reference_sentences(comparison)
     outside = outside_rows(told_outside(comparison), _LINES)
     entries = [(change_line(comparison, change), 1) for change in changes[:_LINES]]
+    entries += [(f"Reference: {sentence}", 1) for sentence in references[:_LINES]]
     entries += [(f"{TITLE}: {row_line(row)}", 1) for row in outside]
     places = comparison.typesetting if one_text(comparison) else ()
     entries += [(f"{TYPESETTING}: {marked(place_pieces(place))}", 1) for place in places[:_LINES]]
-    yield from _bullets(entries, room, len(changes) + len(outside) + len(places), "more change")
+    yield from _bullets(entries, room, len(changes) + len(references) + len(outside) + len(places), "more change")
 
 
 def _bullets(entries: Iterable[tuple[str, int]], room: int, total: int, others: str) -> Iterator[str]:

@@ -51,6 +51,10 @@ _IGNORED = {
 _IGNORED_KINDS = {"outside": "texts outside the body", "parts": "parts that are not read"}
 _MAX_SKIPPED = 8
 """Maximum number of skipped sections that are named."""
+_LABEL = 20
+"""Maximum number of characters shown of the number of a clause."""
+_NAMED = re.compile(r"[^\W\d_]{3,}")
+_PARTS = re.compile(r"\d+|[^\W\d_]+")
 _CONTEXT = 24
 """Number of characters shown before the first difference."""
 _FLAGGED = 40
@@ -195,8 +199,27 @@ def page_range(pages: tuple[int, int] | None) -> str:
 
 
 def heading(section: Section) -> str:
-    """The heading of a section, or a substitute in brackets."""
-    return plain(section.heading) or _UNNAMED.get(section.kind.value, "(no heading)")
+    """The heading of a section, after the number that a program counts, or a substitute in brackets."""
+    name = plain(section.heading) or _UNNAMED.get(section.kind.value, "(no heading)")
+    return f"{plain(section.number)} {name}" if section.number else name
+
+
+def section_name(document: Document, passages: Sequence[Passage], width: int) -> str:
+    """The heading over passages, of at most `width` characters, and their clauses: `7 Fees, clause 7.2(b)`."""
+    section = document.sections[passages[0].section]
+    numbers = [number for passage in passages for number in document.numbers_of(passage.span)]
+    labels = [number.label for number in numbers if number.start != section.span.start]
+    name = shorten(heading(section), width)
+    return f"{name}, {_clauses(labels, section)}" if labels else name
+
+
+def _clauses(labels: Sequence[str], section: Section) -> str:
+    """`clause 7.2(b)`, `clauses 7.2 to 7.4`; `item 3` in a list; `Section 4.01` as it is."""
+    shown = " to ".join(shorten(label, _LABEL) for label in dict.fromkeys((labels[0], labels[-1])))
+    if _NAMED.match(labels[0]):
+        return shown
+    composed = len(_PARTS.findall(labels[0])) > 1 or section.number or not section.heading
+    return f"{'clause' if composed else 'item'}{'s' if labels[0] != labels[-1] else ''} {shown}"
 
 
 def excerpt(document: Document, chunk: Chunk) -> str:
@@ -207,11 +230,10 @@ def excerpt(document: Document, chunk: Chunk) -> str:
 
 
 def place(document: Document, passages: Sequence[Passage], width: int) -> tuple[str, str]:
-    """Pages, or "", and heading of neighbouring passages; the heading has at most `width` characters."""
+    """Pages, or "", and section of neighbouring passages; see `section_name`."""
     from colde_cli.documents.passages import whole_pages
 
-    name = shorten(heading(document.sections[passages[0].section]), width)
-    return page_range(whole_pages(passages)), name
+    return page_range(whole_pages(passages)), section_name(document, passages, width)
 
 
 def places(

@@ -16,7 +16,7 @@ from colde_cli.similarity.triage import weight
 from colde_cli.views import wording
 from colde_cli.views.changes import Piece, holds, pieces, uncompared
 from colde_cli.views.escaping import short
-from colde_cli.views.sentences import one_text, verdict_sentence
+from colde_cli.views.sentences import one_text, reference_sentences, renumbering_sentence, verdict_sentence
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document, ReadReport
@@ -59,6 +59,8 @@ def summary(comparison: Comparison) -> dict[str, Any]:
         "parts": [(PART_NAMES[part.name], f"{part.weight:.0%}", f"{part.score:.2f}") for part in comparison.parts],
         "bars": [{"letter": letter, "parts": _bar(extent)} for letter, extent in zip("AB", both, strict=True)],
         "lead": verdict_sentence(comparison) if comparison.same_content else wording.shared_words(comparison, both),
+        "renumbering": renumbering_sentence(comparison),
+        "references": reference_sentences(comparison),
         "counts": [(STATE_LETTERS[state], wording.STATE_WORDS[state], counts[state]) for state in State],
         "kept_sections": _kept(comparison, sections),
         "sections": [
@@ -247,7 +249,7 @@ def _change(comparison: Comparison, number: int, pair: PassagePair) -> ListedCha
 
 
 def _section_name(document: Document, passages: Sequence[Passage]) -> str:
-    return short(wording.heading(document.sections[passages[0].section]), 60)
+    return short(wording.section_name(document, passages, 60), 90)
 
 
 def change_excerpt(pair: PassagePair) -> tuple[Piece, ...]:
