@@ -66,7 +66,7 @@ def outcome(a: Path, b: Path, encoder: object) -> Outcome:
     show(comparison, level="all", top=10, to_file=True)  # must not fail
     return Outcome(
         0 if comparison.same else 1,
-        shown=bool(changed or comparison.outside.changes or comparison.typesetting),
+        shown=bool(changed or comparison.outside.changes or comparison.typesetting or comparison.renumbering),
         named=bool(comparison.outside.uncompared),
         verified=verified,
     )

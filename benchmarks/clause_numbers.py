@@ -3,10 +3,10 @@
     python benchmarks/clause_numbers.py OUTPUT [--files 40] [--seed 1] [--show] [FILE ...]
 
 Makes Word files with lists of several levels, drawn by chance: formats, texts of levels, first numbers, lists that
-start again, numbers by style, paragraphs without a number, empty ones, tables. LibreOffice saves each, and each FILE, as
-plain text, which has the numbers, and as .odt. What colde counts in the Word file and in the .odt is compared with the
-plain text, paragraph by paragraph. What Word does and LibreOffice does not is left out: `isLgl`, `lvlRestart`, and first
-numbers of a list below its outermost level.
+start again, numbers by style, paragraphs without a number, empty ones, tables. LibreOffice saves each, and each FILE,
+as plain text, which has the numbers, and as .odt. What colde counts in the Word file and in the .odt is compared with
+the plain text, paragraph by paragraph. What Word does and LibreOffice does not is left out: `isLgl`, `lvlRestart`, and
+first numbers of a list below its outermost level.
 
     docx   paragraphs whose number is that of LibreOffice, of all paragraphs with words
     odt    the same of the OpenDocument text that LibreOffice made of the Word file
@@ -95,7 +95,7 @@ def _level(level: int, number: int, chance: random.Random) -> str:
     if level > 1:
         texts.append(f"%{level}.{own}")
     style = f'<w:pStyle w:val="S{level}"/>' if not number else ""
-    start = 1 if chance.random() < 0.8 else chance.randint(0, 9)
+    start = 1 if chance.random() < 0.8 else chance.randint(1, 9)
     return (
         f'<w:lvl w:ilvl="{level}"><w:start w:val="{start}"/><w:numFmt w:val="{chance.choice(_FORMS)}"/>{style}'
         f'<w:lvlText w:val="{chance.choice(texts)}"/><w:lvlJc w:val="left"/></w:lvl>'

@@ -63,7 +63,7 @@ class NumberedLine(NamedTuple):
 
 def label_below(above: str, mark: str) -> str:
     """The label of a number under another one: "7.2" and "(b)" make "7.2(b)"; "" above for the outermost."""
-    own = mark.strip().rstrip(_AT_END).lstrip(" \t\xa0")
+    own = mark.strip().rstrip(_AT_END).lstrip(" .\t\xa0")
     if not above or not own:
         return own or above
     if own[0] in "([":

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from colde_cli.documents.clause_numbers import label_below
 from colde_cli.documents.document import BLANK_LINES, Document, SectionKind, Span
 from colde_cli.documents.notation import from_roman, in_letters, in_roman
+from colde_cli.documents.passages import Passage
 
 Key = tuple[str, ...]
 """A number in parts, however it is written: `7.2(b)` is ("7", "2", "b"); that of a schedule begins with its name."""
@@ -28,7 +29,7 @@ _PART = re.compile(rf"(?:{_PART_NAMES})\b", re.IGNORECASE)
 _BEGINNING = 80
 """Number of characters of a paragraph in which its number stands."""
 _TYPED = re.compile(
-    rf"\W{{0,3}}?(?:{_NAMED}(?P<own>{_CODE}|\d{{1,3}}(?:\.\d{{1,3}})*[A-Z]?|[IVXLC]+|[A-Z])(?=[.:)\]]|\s|$)(?!\s+(?-i:[a-z(]))"
+    rf"\W{{0,3}}?(?:{_NAMED}(?P<own>{_CODE}|\d{{1,3}}(?:\.\d{{1,3}})*[A-Z]?|[IVXLC]+|[A-Z])(?=[.:)\]](?!\d)|\s|$)(?!\s+(?-i:[a-z(]))"
     r"|(?P<decimal>\d{1,3}(?:\.\d{1,3})+)\.?(?=\s+\S|$)"
     r"|(?P<bracket>\((?:\d{1,3}|(?-i:[a-z]{1,2}|[A-Z])|(?i:[ivxl]{1,6}))\))(?=\s+\S)"
     r"|(?P<single>(?:\d{1,3}|(?-i:[a-zA-Z])|(?-i:[ivxl]{2,6}|[IVXL]{2,6}))[.)])(?=\s+\S))",
@@ -93,7 +94,12 @@ class ClauseLabel:
 
 def key_of(label: str) -> Key:
     """The parts of a number, without the name of a clause: "Section 7.2(b)", "§ 7.2 (b)" and "7.2.b" have one key."""
-    return tuple(token.casefold() for token in _TOKEN.findall(_NAME.sub(" ", label)))
+    return tuple(token.casefold() for token in _TOKEN.findall(without_name(label)))
+
+
+def without_name(label: str) -> str:
+    """A number without the name of a clause: "4.01" of "Section 4.01"."""
+    return _NAME.sub(" ", label).strip()
 
 
 def clause_labels(document: Document) -> tuple[ClauseLabel, ...]:
@@ -124,6 +130,23 @@ def clause_labels(document: Document) -> tuple[ClauseLabel, ...]:
         if start < section.span.end:
             take(start, section.span.end, heading=False)
     return tuple(labels)
+
+
+def label_start(label: ClauseLabel) -> int:
+    """Where it stands, by which labels are in order."""
+    return label.start
+
+
+def labels_within(labels: Sequence[ClauseLabel], passages: Sequence[Passage]) -> list[int]:
+    """The places of the numbers of some passages."""
+    return [
+        place
+        for passage in passages
+        for place in range(
+            bisect_left(labels, passage.span.start, key=label_start),
+            bisect_left(labels, passage.span.end, key=label_start),
+        )
+    ]
 
 
 def _typed(text: str, heading: bool) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from colde_cli.similarity.clause_labels import ClauseLabel, clause_labels, labels_within, without_name
 from colde_cli.similarity.flags import Flag
 from colde_cli.similarity.mentions import FlagKind
 
@@ -28,15 +29,30 @@ Labels = Mapping[str, set[str]]
 """The labels of B that the section or clause with a label of A has."""
 
 
-def labels(pairs: Iterable[PassagePair], a: Document, b: Document) -> Labels:
+def labels(pairs: Sequence[PassagePair], a: Document, b: Document) -> Labels:
     """Find the labels of clauses and headings in A, and what their partners are called in B."""
     found: dict[str, set[str]] = defaultdict(set)
     for pair in pairs:
         if not pair.a or not pair.b:
             continue
         _add(found, pair.a_text, pair.b_text)
-        _add(found, a.sections[pair.a[0].section].heading, b.sections[pair.b[0].section].heading)
+        one, two = a.sections[pair.a[0].section], b.sections[pair.b[0].section]
+        _add(found, one.heading, two.heading)
+        if one.number and two.number:
+            found[without_name(one.number)].add(without_name(two.number))
+    if a.numbers or b.numbers:
+        _add_counted(found, pairs, clause_labels(a), clause_labels(b))
     return found
+
+
+def _add_counted(
+    found: dict[str, set[str]], pairs: Iterable[PassagePair], left: Sequence[ClauseLabel], right: Sequence[ClauseLabel]
+) -> None:
+    for pair in pairs:
+        here, there = labels_within(left, pair.a), labels_within(right, pair.b)
+        if len(here) == len(there):
+            for one, two in zip(here, there, strict=True):
+                found[without_name(left[one].label)].add(without_name(right[two].label))
 
 
 def _add(found: dict[str, set[str]], a: str, b: str) -> None:

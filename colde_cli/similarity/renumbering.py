@@ -20,9 +20,11 @@ from colde_cli.similarity.clause_labels import (
     Reference,
     clause_labels,
     follows,
+    label_start,
+    labels_within,
     references,
 )
-from colde_cli.similarity.section_changes import section_changes
+from colde_cli.similarity.section_changes import name, section_changes
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -150,7 +152,7 @@ def _go_on(before: RenumberedClause, clause: RenumberedClause) -> bool:
 def renumbering(a: Document, b: Document, alignment: Alignment | None, ignore: IgnoreOptions) -> Renumbering:
     """Compare the numbers of the clauses that both documents have, and what references to them point to.
 
-    Without an alignment, only the numbers of two equal texts are compared.
+    Without an alignment, the numbers are compared that the same words follow.
     """
     if ignore.renumbering or ignore.numbers or ignore.list_marks:
         return NOT_RENUMBERED
@@ -158,8 +160,9 @@ def renumbering(a: Document, b: Document, alignment: Alignment | None, ignore: I
     if not (numbers.left or numbers.right):
         return NOT_RENUMBERED
     if alignment is None:
-        return Renumbering(numbers.renumbered(numbers.in_same_place())) if a.text == b.text else NOT_RENUMBERED
+        return Renumbering(numbers.renumbered(numbers.in_same_place() if a.text == b.text else numbers.of_same_words()))
     pairs = [*numbers.of_headings(alignment, ignore), *numbers.of_passages(alignment)]
+    pairs += numbers.of_same_words(pairs)
     return Renumbering(numbers.renumbered(pairs), tuple(numbers.references(pairs, alignment)))
 
 
@@ -184,7 +187,7 @@ class _Numbers:
         yield from ((here.get(start), there.get(start)) for start in sorted({*here, *there}))
 
     def of_headings(self, alignment: Alignment, ignore: IgnoreOptions) -> Iterator[_LabelPair]:
-        """Pair the numbers of headings."""
+        """Pair the numbers of headings; two formats may find headings in other places: then their names must agree."""
         here, there = (
             {label.start: place for place, label in enumerate(labels) if label.heading}
             for labels in (self.left, self.right)
@@ -192,7 +195,8 @@ class _Numbers:
         for change in section_changes(alignment, self.a, self.b, ignore):
             if change.a and change.b:
                 one, two = self.a.sections[change.a[0]], self.b.sections[change.b[0]]
-                if one.heading and two.heading:
+                same_name = name(one, ignore) == name(two, ignore)
+                if one.heading and two.heading and (same_name or self.a.format == self.b.format):
                     yield here.get(one.span.start), there.get(two.span.start)
 
     def of_passages(self, alignment: Alignment) -> Iterator[_LabelPair]:
@@ -200,7 +204,7 @@ class _Numbers:
         for pair in alignment.pairs:
             if not (pair.a and pair.b):
                 continue
-            here, there = _within(self.left, pair.a), _within(self.right, pair.b)
+            here, there = labels_within(self.left, pair.a), labels_within(self.right, pair.b)
             if len(here) == len(there):
                 yield from zip(here, there, strict=True)
             elif not there:
@@ -211,6 +215,16 @@ class _Numbers:
                 heads = [_head(self.a, self.left[place]) for place in here]
                 others = [_head(self.b, self.right[place]) for place in there]
                 yield from ((here[one], there[two]) for one, two in _common(heads, others))
+
+    def of_same_words(self, pairs: Iterable[_LabelPair] = ()) -> Iterator[_LabelPair]:
+        """Pair the numbers without a partner that the same words follow, such as a heading that is a passage of B."""
+        known = list(pairs)
+        here = sorted(set(range(len(self.left))) - {i for i, _ in known})
+        there = sorted(set(range(len(self.right))) - {j for _, j in known})
+        if here and there:
+            heads = [_head(self.a, self.left[place]) for place in here]
+            others = [_head(self.b, self.right[place]) for place in there]
+            yield from ((here[one], there[two]) for one, two in _common(heads, others) if heads[one])
 
     def renumbered(self, pairs: Iterable[_LabelPair]) -> tuple[RenumberedClause, ...]:
         """The pairs whose numbers differ."""
@@ -246,7 +260,7 @@ class _Numbers:
         partner = {i: j for i, j in pairs if i is not None and j is not None}
         back = set(partner.values())
         alone = [pair.a for pair in alignment.pairs if not pair.b]
-        dropped = {place for passages in alone for place in _within(self.left, passages)} - set(partner)
+        dropped = {place for passages in alone for place in labels_within(self.left, passages)} - set(partner)
         here, there = LabelIndex(self.left), LabelIndex(self.right)
         for number, pair in enumerate(alignment.pairs):
             if not (pair.a and pair.b):
@@ -266,36 +280,23 @@ class _Numbers:
                 elif one.key != two.key or (moved is None and now is not None and now[0] not in back):
                     continue  # a flag tells of it; a clause that was written anew has the number of the old one
                 else:
+                    now = None if now is None or (now[1] and not place[1]) else now  # it has no such part
                     state = ReferenceState.NOWHERE if now is None else ReferenceState.ELSEWHERE
                 yield ChangedReference(
                     state, number, one.words, two.words, target, moved, None if now is None else self.right[now[0]]
                 )
 
 
-def _within(labels: Sequence[ClauseLabel], passages: Sequence[Passage]) -> list[int]:
-    """The places of the numbers in some passages."""
-    return [
-        place
-        for passage in passages
-        for place in range(
-            bisect_left(labels, passage.span.start, key=_start), bisect_left(labels, passage.span.end, key=_start)
-        )
-    ]
-
-
-def _start(label: ClauseLabel) -> int:
-    return label.start
-
-
 def _own(labels: Sequence[ClauseLabel], passage: Passage) -> Key:
     """The clause that a passage is in."""
-    place = bisect_left(labels, passage.span.start + 1, key=_start)
+    place = bisect_left(labels, passage.span.start + 1, key=label_start)
     return labels[place - 1].key if place else ()
 
 
 def _head(document: Document, label: ClauseLabel) -> str:
-    text = document.text[label.start : label.start + 2 * _HEAD]
-    return "".join(filter(str.isalnum, text if label.counted else text.removeprefix(label.mark)))[:_HEAD]
+    text = document.text[label.start : label.start + 2 * _HEAD].lstrip()
+    words = (text if label.counted else text.removeprefix(label.mark)).partition("\n")[0]
+    return "".join(filter(str.isalnum, words))[:_HEAD]
 
 
 def _common(left: Sequence[object], right: Sequence[object]) -> Iterator[tuple[int, int]]:

@@ -25,6 +25,7 @@ from colde_cli.similarity.outside_changes import (
 )
 from colde_cli.similarity.pairs import Alignment, PassagePair, State
 from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, between, redline
+from colde_cli.similarity.renumbering import NOT_RENUMBERED, RenumberedClause, Renumbering, renumbering
 from colde_cli.similarity.section_changes import section_changes
 from colde_cli.similarity.triage import weight
 from colde_cli.similarity.typesetting import (
@@ -63,6 +64,7 @@ class Verification:
         headings: added, dropped or edited, in the order of A; a heading is written like a passage.
         typesetting: the places where only blanks, hyphens, kinds of quotation marks, or the places of headings differ.
         outside: what differs, or cannot be compared, beside the text, without the kinds that are allowed.
+        renumbering: how the numbers differ that a program counts, without those in sections that may change.
     """
 
     a: Document
@@ -73,6 +75,7 @@ class Verification:
     typesetting: tuple[TypesettingPlace, ...]
     ignore: IgnoreOptions = NOTHING_IGNORED
     outside: OutsideComparison = NOTHING_OUTSIDE
+    renumbering: Renumbering = NOT_RENUMBERED
 
     def __repr__(self) -> str:
         paths = f"a={self.a.path[-80:]!r}, b={self.b.path[-80:]!r}"
@@ -81,7 +84,7 @@ class Verification:
     @property
     def verified(self) -> bool:
         """Whether all was compared, and only what is allowed changed."""
-        return not (self.passages or self.headings or self.typesetting) and self.outside.proven
+        return not (self.passages or self.headings or self.typesetting or self.renumbering) and self.outside.proven
 
 
 def verify_documents(
@@ -110,7 +113,24 @@ def verify_documents(
     nothing = Verification(a, b, (), (), (), (), ignore)
     found = nothing if same else _Search(nothing, rules).others()
     allowed = tuple(Allowed(rule.text, rule.found(a, b), rule.changes) for rule in rules)
-    return replace(found, allowed=allowed, outside=outside)
+    return replace(found, allowed=allowed, outside=outside, renumbering=_counted(a, b, rules, ignore))
+
+
+def _counted(a: Document, b: Document, rules: Sequence[_Rule], ignore: IgnoreOptions) -> Renumbering:
+    """The numbers that a program counts and that differ, but those in sections that may change."""
+    if not (a.numbers or b.numbers):
+        return NOT_RENUMBERED
+    compared = renumbering(a, b, align(a, b, None, between(a, b, ignore)), ignore)
+    free = [
+        [section.span for section in document.sections if any(rule.holds(section) for rule in rules)]
+        for document in (a, b)
+    ]
+
+    def is_free(clause: RenumberedClause) -> bool:
+        sides = zip((clause.a, clause.b), free, strict=True)
+        return all(one is None or any(span.start <= one.start < span.end for span in spans) for one, spans in sides)
+
+    return Renumbering(tuple(clause for clause in compared.clauses if clause.counted and not is_free(clause)))
 
 
 def _check_read(a: Document, b: Document) -> None:

@@ -116,14 +116,13 @@ def _parts(comparison: Comparison, verbose: bool) -> list[str]:
 
 def _blocks(comparison: Comparison, level: str, top: int, attention: bool) -> Iterator[Block]:
     changes, one = level in ("passage", "all"), one_text(comparison)
-    if renumbered := renumbering_sentence(comparison):
+    if renumbered := renumbering_sentence(comparison.renumbering, comparison.a.document, comparison.b.document):
         yield NoteBlock(renumbered)
     if not comparison.same_content and comparison.alignment:
         note = NoteBlock(wording.shared_words(comparison, extents(comparison.passages)))
         yield note if changes else Only("terminal", note)
     if changes:
         yield from _passages(comparison, top, whole=one or level == "passage")
-        yield from _references(comparison, top)
         yield from typesetting(comparison.typesetting if one else (), top)
         yield from outside(comparison.outside if level == "passage" else told_outside(comparison), top)
     if level == "section" or (level == "all" and not one):
@@ -139,6 +138,7 @@ def _passages(comparison: Comparison, top: int, *, whole: bool) -> Iterator[Bloc
     pairs, one, same = comparison.passages, one_text(comparison), comparison.same_content
     counts = Counts(comparison.summary, sum(bool(pair.flags) for pair in pairs))
     yield counts if not same and extents(pairs)[0].kept else Only("markdown", counts)
+    yield from _references(comparison, top)
     if not whole:
         scores = ", --level section the scores of their sections" if comparison.related is False else ""
         more = f"--level passage lists what is only in A and only in B{scores}."
@@ -231,6 +231,9 @@ def verification_page(verification: Verification, receipt: CheckedReceipt | None
     for title, pairs in (("Changes", verification.passages), ("Headings", verification.headings)):
         blocks += [Title(title, len(pairs), len(pairs), counted=True)] if pairs else []
         blocks += [ChangeBlock(a, b, pair) for pair in pairs]
+    if renumbered := renumbering_sentence(verification.renumbering, a, b):
+        stretches = len(verification.renumbering.stretches)
+        blocks += [Title("Numbering", stretches, stretches, counted=True), NoteBlock(renumbered)]
     blocks += typesetting(verification.typesetting, MOST_LISTED)
     blocks += outside(verification.outside, MOST_LISTED)
     blocks.append(NoteBlock(_compared(verification), "dim"))
@@ -256,7 +259,7 @@ def verification_sentence(verification: Verification) -> str:
     if verification.verified:
         return f"Verified: nothing changed{but}{wording.apart_from(verification.ignore)}."
     count = len(verification.passages) + len(verification.headings) + len(verification.typesetting)
-    count += verification.outside.changes
+    count += verification.outside.changes + len(verification.renumbering.stretches)
     if not count:
         return "Not verified: nothing that was compared changed, but not all could be compared."
     return f"Not verified: {wording.plural(count, 'change')} {'is' if count == 1 else 'are'} not allowed."

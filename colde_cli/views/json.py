@@ -15,6 +15,7 @@ from colde_cli.evaluation.result import Evaluation, SetResult
 from colde_cli.similarity.comparison import comparison_data
 from colde_cli.similarity.outside_changes import ignored_data, outside_data
 from colde_cli.similarity.plain_data import rounded, rounded_row
+from colde_cli.similarity.renumbering import renumbering_data
 from colde_cli.similarity.triage import placed_data
 from colde_cli.similarity.typesetting import typesetting_data
 
@@ -194,6 +195,7 @@ def verification_data(verification: Verification) -> dict[str, Any]:
         "typesetting": bool(verification.typesetting),
         "typesetting_places": typesetting_data(verification.typesetting),
         "outside": outside_data(verification.outside),
+        "renumbering": renumbering_data(verification.renumbering),
         "ignored": ignored_data(a, b, verification.ignore),
     }
 

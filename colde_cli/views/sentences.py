@@ -29,13 +29,18 @@ if TYPE_CHECKING:
     from colde_cli.similarity.digest import ComparisonDigest
     from colde_cli.similarity.outside_changes import OutsideComparison
     from colde_cli.similarity.pairs import PassagePair
-    from colde_cli.similarity.renumbering import RenumberedClause
+    from colde_cli.similarity.renumbering import RenumberedClause, Renumbering
     from colde_cli.similarity.triage import WeightedChange
 
 _HEADING, _WORDS, _FILE, _CHUNK = 40, 60, 30, 120
 """Maximum number of characters shown."""
 _NUMBER, _CLAUSE = 20, 40
 """Maximum number of characters shown of the number of a clause, and of its first words."""
+_REFERENCE_STATES = {
+    ReferenceState.ELSEWHERE: ("now points elsewhere", "now point elsewhere"),
+    ReferenceState.NOWHERE: ("now points to no clause", "now point to no clause"),
+    ReferenceState.FOLLOWED: ("follows", "follow"),
+}
 REFERENCES = "References that now point elsewhere"
 """The title of what `reference_sentences` lists."""
 _STRETCHES = 3
@@ -93,28 +98,27 @@ def verdict(comparison: Comparison) -> str:
         likely = comparison.probability
         probability = "" if likely is None else f", probability {wording.percent(likely)}"
         sentences.append(f"Score {comparison.score:.2f}{probability}.")
-    if renumbered := renumbering_sentence(comparison):
+    if renumbered := renumbering_sentence(comparison.renumbering, comparison.a.document, comparison.b.document):
         sentences.append(renumbered)
     if not comparison.same_content:
         sentences.append(wording.shared_words(comparison, extents(comparison.passages)))
     return " ".join(sentences)
 
 
-def renumbering_sentence(comparison: Comparison) -> str:
+def renumbering_sentence(found: Renumbering, a: Document, b: Document) -> str:
     """`Clauses 8 to 14 became 9 to 15; 3 references now point elsewhere, 1 follows.`; "" where nothing is told."""
-    found = comparison.renumbering
-    kind = common_genre(comparison.a.document, comparison.b.document) if found else Genre.TEXT
+    kind = common_genre(a, b) if found else Genre.TEXT
     noun = "clause" if kind in (Genre.CONTRACT, Genre.POLICY) else ""
     stretches = found.stretches
     told = [_stretch(stretch, noun, first=not place) for place, stretch in enumerate(stretches[:_STRETCHES])]
     if len(stretches) > _STRETCHES:
-        told.append(f"{len(stretches) - _STRETCHES} more such changes")
+        told.append(wording.plural(len(stretches) - _STRETCHES, "more number"))
     parts = [wording.listed(told)] if told else []
-    wrong = len(found.of_state(ReferenceState.ELSEWHERE, ReferenceState.NOWHERE))
-    right = len(found.of_state(ReferenceState.FOLLOWED))
-    facts = [f"{wording.plural(wrong, 'reference')} now point{'s' * (wrong == 1)} elsewhere"] if wrong else []
-    if right:
-        facts.append(f"{right if wrong else wording.plural(right, 'reference')} follow{'s' * (right == 1)}")
+    facts: list[str] = []
+    for state, says in _REFERENCE_STATES.items():
+        if count := len(found.of_state(state)):
+            noun = f"{count:,}" if facts else wording.plural(count, "reference")
+            facts.append(f"{noun} {says[count != 1]}")
     sentence = "; ".join([*parts, *([", ".join(facts)] if facts else [])])
     return f"{wording.first_capital(sentence)}." if sentence else ""
 

@@ -59,7 +59,7 @@ def summary(comparison: Comparison) -> dict[str, Any]:
         "parts": [(PART_NAMES[part.name], f"{part.weight:.0%}", f"{part.score:.2f}") for part in comparison.parts],
         "bars": [{"letter": letter, "parts": _bar(extent)} for letter, extent in zip("AB", both, strict=True)],
         "lead": verdict_sentence(comparison) if comparison.same_content else wording.shared_words(comparison, both),
-        "renumbering": renumbering_sentence(comparison),
+        "renumbering": renumbering_sentence(comparison.renumbering, a, b),
         "references": reference_sentences(comparison),
         "counts": [(STATE_LETTERS[state], wording.STATE_WORDS[state], counts[state]) for state in State],
         "kept_sections": _kept(comparison, sections),
