@@ -109,7 +109,7 @@ def clause_labels(document: Document) -> tuple[ClauseLabel, ...]:
     """
     counted = {number.start: number for number in document.numbers}
     starts = [number.start for number in document.numbers]
-    outline, labels = _Outline(), list[ClauseLabel]()
+    outline, labels = _ClausePath(), list[ClauseLabel]()
 
     def take(start: int, end: int, *, heading: bool) -> None:
         for number in document.numbers[bisect_left(starts, start) : bisect_left(starts, end)]:
@@ -158,7 +158,7 @@ def _typed(text: str, heading: bool) -> str:
 
 
 @dataclass(slots=True)
-class _Outline:
+class _ClausePath:
     """The clause that a text has come to: how the number of each level is written, and the whole number."""
 
     levels: list[tuple[str, str, str]] = field(default_factory=list)  # form, last part, label
