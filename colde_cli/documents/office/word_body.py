@@ -13,7 +13,6 @@ from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.office.archive import MAX_ELEMENTS, Attributes, Package, PartRelation
 from colde_cli.documents.office.body import Element, Note, Paragraph, TextStyle
 from colde_cli.documents.office.word_formulas import WordFormula
-from colde_cli.documents.office.word_numbering import NumberCounter, Numbering
 from colde_cli.documents.office.word_styles import (
     is_shaded,
     outline_level,
@@ -63,7 +62,6 @@ class WordBody(WordText):
         package: the file.
         part: name of the part that is read.
         inner_document: reads a document inside the document by the name of its part; None if that cannot be done.
-        numbering: the definitions of its lists.
         notes: text of each note by kind ("w:footnote") and identifier; removed once it is referred to.
         commented: the words that each comment is about, by its identifier, in the order of the text.
         headers: of all sections.
@@ -72,12 +70,10 @@ class WordBody(WordText):
     package: Package = field(kw_only=True)
     part: str = ""
     inner_document: Callable[[str], Document | None] = lambda part: None
-    numbering: Numbering = field(default_factory=Numbering)
     notes: dict[tuple[str, str], str] = field(default_factory=dict)
     commented: dict[str, str] = field(default_factory=dict)
     headers: list[Header] = field(default_factory=list)
     _joined: WordParagraph | None = None
-    _counters: dict[bool, NumberCounter] = field(default_factory=dict)  # of the text boxes, and of the rest
     _note_characters: int = 0
     _mode: str = ""  # the element whose characters are text
     _properties: list[str] = field(default_factory=list)
@@ -210,22 +206,8 @@ class WordBody(WordText):
         if paragraph.goes_on:
             self._joined = paragraph
             return
-        self._count(paragraph)
+        self.count(paragraph)
         self.place_paragraph(paragraph)
-
-    def _count(self, paragraph: WordParagraph) -> None:
-        """Count a paragraph in its list; one in a deleted row, or that is hidden with its end, shows no number."""
-        of_style = self.styles.list_of(paragraph.style)
-        number = of_style.number if paragraph.in_list is None else paragraph.in_list
-        if not number or number == "0" or self._deleted or (paragraph.end_hidden and not paragraph.text.strip()):
-            return
-        level = paragraph.list_level or self.numbering.level_of(number, of_style.styles)
-        level = level or (of_style.level if paragraph.in_list is None else "")
-        boxed = None in self._places
-        if boxed not in self._counters:
-            self._counters[boxed] = NumberCounter(self.numbering)
-        self.counted_numbers |= self.numbering.counts(number)
-        paragraph.number = self._counters[boxed].count(number, level)
 
     def _drawn_paragraph(self, name: str, attributes: Attributes) -> Iterator[None]:
         self.begin_box()

@@ -14,6 +14,7 @@ from colde_cli.documents.notation import TICKED, UNTICKED, fraction, lowered, ra
 from colde_cli.documents.office.archive import Attributes
 from colde_cli.documents.office.body import STRUCK, Body, Letters, Paragraph, Stretches, TextStyle
 from colde_cli.documents.office.word_formulas import WordFormula
+from colde_cli.documents.office.word_numbering import NumberCounter, Numbering
 from colde_cli.documents.office.word_styles import BOXES, WordStyles, switched_on, symbols
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 
@@ -59,12 +60,14 @@ class WordText(Body):
     Attributes:
         page_numbers: a field with a page number is written as `#`; so it is in headers and footers.
         background: the page has a colour, so that white letters can be seen.
+        numbering: the definitions of its lists.
         given: texts and parts so far: a fallback is read where its first choice gives none.
     """
 
     styles: WordStyles
     page_numbers: bool = False
     background: bool = False
+    numbering: Numbering = field(default_factory=Numbering)
     given: int = 0
     _paragraphs: list[WordParagraph] = field(default_factory=list)
     _run: TextStyle | None = None  # what the current run states itself, and the style that it is based on
@@ -77,6 +80,7 @@ class WordText(Body):
     _moved: int = 0  # of these: inside text that was moved away
     _covered: int = 0  # depth inside hidden drawings
     _box: bool | None = None  # a box is expected, ticked or not
+    _counters: dict[bool, NumberCounter] = field(default_factory=dict)  # of the text boxes, and of the rest
     _stretches: Stretches = field(init=False)
 
     def __post_init__(self) -> None:
@@ -130,6 +134,20 @@ class WordText(Body):
         if not paragraph.goes_on:
             self.end_stretches()
         return paragraph
+
+    def count(self, paragraph: WordParagraph) -> None:
+        """Count a paragraph in its list; one in a deleted row, or that is hidden with its end, shows no number."""
+        of_style = self.styles.list_of(paragraph.style)
+        number = of_style.number if paragraph.in_list is None else paragraph.in_list
+        if not number or number == "0" or self._deleted or (paragraph.end_hidden and not paragraph.text.strip()):
+            return
+        level = paragraph.list_level or self.numbering.level_of(number, of_style.styles)
+        level = level or (of_style.level if paragraph.in_list is None else "")
+        boxed = None in self._places
+        if boxed not in self._counters:
+            self._counters[boxed] = NumberCounter(self.numbering)
+        self.counted_numbers |= self.numbering.counts(number)
+        paragraph.number = self._counters[boxed].count(number, level)
 
     def end_stretches(self) -> None:
         """Account for the text set aside so far, and for the text with marks."""
