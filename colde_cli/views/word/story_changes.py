@@ -107,7 +107,7 @@ class StoryComparer:
 
     def compare(self, a: Story, b: Story, links: Sequence[tuple[_Range, _Range]] = ()) -> StoryChanges:
         """Compare two stories; `links` are blocks of both that are versions of each other, in order."""
-        groups = list(_groups(a, b, links))
+        groups = list(_with_last_ones(a, b, _groups(a, b, links)))
         flows = _flow(a, groups, 0), _flow(b, groups, 1)
         whole = tuple([*_whole_fields(flow, story)] for flow, story in zip(flows, (a, b), strict=True))
         text = merge(*flows, _anchors(flows, groups), whole=(whole[0], whole[1]))
@@ -201,6 +201,21 @@ def _groups(a: Story, b: Story, links: Sequence[tuple[_Range, _Range]]) -> Itera
             yield (i + x, i + x + 1), (k + y, k + y + 1)
         if one[0] < one[1]:
             yield one, other
+        done = one[1], other[1]
+
+
+def _with_last_ones(
+    a: Story, b: Story, groups: Iterable[tuple[_Range, _Range]]
+) -> Iterator[tuple[_Range, _Range]]:
+    """Also pair the last paragraphs before a table that stays: LibreOffice keeps the end of one that goes there."""
+    done = 0, 0
+    for one, other in groups:
+        i, k = one[0], other[0]
+        if isinstance(a.blocks[i], StoryTable) and i > done[0] and k > done[1]:
+            lasts = a.blocks[i - 1], b.blocks[k - 1]
+            if not any(isinstance(last, StoryTable) for last in lasts):
+                yield (i - 1, i), (k - 1, k)
+        yield one, other
         done = one[1], other[1]
 
 
