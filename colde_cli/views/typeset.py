@@ -149,7 +149,7 @@ def _title(fonts: _Fonts, names: str) -> Iterator[Any]:
 
 def _paragraphs(fonts: _Fonts, text: TrackedText, notes: Sequence[Remark]) -> Iterator[Any]:
     """The merged text; the number of a note stands after the last words that it is about in their paragraph."""
-    for paragraph in paragraphs(text, notes):
+    for paragraph in paragraphs(text, dict(enumerate(notes))):
         last = {number: at for at, one in enumerate(paragraph.stretches) for number in one.remarks}
         pieces = []
         for at, stretch in enumerate(paragraph.stretches):

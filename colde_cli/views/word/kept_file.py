@@ -13,7 +13,7 @@ from docx.oxml.ns import qn
 
 from colde_cli.similarity.redline import Operation
 from colde_cli.views.word.markup import DELETED_NAMES, Element, Marker, build, child, drop_changes, set_style
-from colde_cli.views.word.paragraphs import Remark, Stretch, TrackedParagraph, paragraphs
+from colde_cli.views.word.paragraphs import Stretch, TrackedParagraph, paragraphs
 from colde_cli.views.word.stories import (
     BOX,
     NOTES,
@@ -26,11 +26,12 @@ from colde_cli.views.word.stories import (
     inner_elements,
     runs_of,
 )
-from colde_cli.views.word.story_changes import Notes, StoryChanges
+from colde_cli.views.word.story_changes import Notes, StoryChanges, partner
 
 if TYPE_CHECKING:
     from colde_cli.views.word.carried import Carrier
     from colde_cli.views.word.plain_story import Neighbours
+    from colde_cli.views.word.remark_places import RemarkPlaces
 
 _END = "end"
 """The name of an element that marks the end of a new paragraph, until the content before it is moved there."""
@@ -90,6 +91,7 @@ class StoryWriter:
         reader: of the stories.
         carrier: brings the content of B; None if B is no Word file.
         notes: of A.
+        places: of remarks.
         neighbours: give paragraphs their looks if B is no Word file.
         partners: paragraphs of A by the `id` of the paragraph of B that they became.
     """
@@ -98,35 +100,25 @@ class StoryWriter:
     reader: Reader
     carrier: Carrier | None
     notes: Notes
+    places: RemarkPlaces
     neighbours: Neighbours | None = None
     partners: dict[int, Element] = field(default_factory=dict)
 
-    def write(self, changes: StoryChanges, remarks: Sequence[Remark] = (), about: tuple[int, ...] = ()) -> None:
-        """Write the changes of a story and of all in it.
-
-        Args:
-            changes: of the story.
-            remarks: about characters of its flows.
-            about: remarks about it as a whole, which go to its first change.
-        """
-        found = paragraphs(changes.text, remarks)
-        inner: dict[int, list[StoryChanges]] = {}
-        for index, story in changes.inner:
-            inner.setdefault(index, []).append(story)
-        if self.carrier is not None:
-            for one in found:
-                if one.a is not None and one.b is not None:
-                    self._learn(changes.a.blocks[one.a], changes.b.blocks[one.b])
+    def write(self, changes: StoryChanges) -> None:
+        """Write the changes of a story and of all in it."""
+        found = paragraphs(changes.text, self.places.of(changes))
+        for one in found:
+            if one.a is not None and one.b is not None:
+                self._learn(changes.a.blocks[one.a], changes.b.blocks[one.b])
         waiting: list[TrackedParagraph] = []
         for one in found:
             waiting.append(one)
             if one.a is not None:
-                self._block(changes, waiting, about)
+                self._block(changes, waiting)
                 waiting = []
         assert not waiting  # the last end is always kept
-        for stories in inner.values():
-            for story in stories:
-                self.write(story)
+        for _, story in changes.inner:
+            self.write(story)
 
     def _learn(self, a: StoryParagraph | StoryTable, b: StoryParagraph | StoryTable) -> None:
         self.partners[id(b.element)] = a.element
@@ -134,7 +126,7 @@ class StoryWriter:
         if self.carrier is not None and properties[0] is not None and properties[1] is not None:
             self.carrier.learn_list(properties[0], properties[1])
 
-    def _block(self, changes: StoryChanges, group: Sequence[TrackedParagraph], about: tuple[int, ...]) -> None:
+    def _block(self, changes: StoryChanges, group: Sequence[TrackedParagraph]) -> None:
         """Write the paragraphs up to the end of one block of A."""
         *before, own = group
         index = own.a or 0
@@ -143,7 +135,7 @@ class StoryWriter:
         made: Iterator[Element] = iter(())
         if isinstance(block, StoryTable):
             assert not divided  # a table is one sign
-            self._table(changes, own, block, index, about)
+            self._table(changes, own, block, index)
         else:
             made = iter(self._paragraph(changes, divided, own, block))
         for one in before:
@@ -190,11 +182,11 @@ class StoryWriter:
         """Record the style and the list that a paragraph came to have."""
         if own.b is None:
             return
-        partner = changes.b.blocks[own.b]
+        other = changes.b.blocks[own.b].element
         if self.neighbours is not None:
-            new = self._with_level(block.element, partner.element)
+            new = self._with_level(block.element, other)
         else:
-            new = self._properties_of(partner.element, changes)
+            new = self._properties_of(other, changes)
         old = block.element.find(PROPERTIES)
         if not self._differs(old, new):
             return
@@ -325,31 +317,30 @@ class StoryWriter:
 
     # Tables.
 
-    def _table(
-        self, changes: StoryChanges, own: TrackedParagraph, table: StoryTable, index: int, about: tuple[int, ...]
-    ) -> None:
-        remarks = tuple(dict.fromkeys(number for part in own.stretches for number in part.remarks))
-        if own.end is Operation.DELETED:
-            for number, row in enumerate(table.row_elements):
-                self._row(row, Operation.DELETED, remarks if number == 0 else ())
+    def _table(self, changes: StoryChanges, own: TrackedParagraph, table: StoryTable, index: int) -> None:
+        if own.end is not Operation.DELETED:
+            self._rows(changes, table, index)
             return
-        self._rows(changes, table, index)
+        remarks = tuple(dict.fromkeys(number for part in own.stretches for number in part.remarks))
+        for number, row in enumerate(table.row_elements):
+            self._row(row, Operation.DELETED, remarks if number == 0 else ())
 
     def _rows(self, changes: StoryChanges, table: StoryTable, index: int) -> None:
-        partner = changes.b.blocks[_partner(changes, index)]
-        assert isinstance(partner, StoryTable)
+        other = changes.b.blocks[partner(changes, index)]
+        assert isinstance(other, StoryTable)
         last: Element | None = None
         for row in changes.tables[index]:
+            remarks = tuple(self.places.rows.get(id(row), ()))
             if row.a is not None and row.b is not None:
                 for cell in row.cells:
                     self.write(cell)
                 last = table.row_elements[row.a]
             elif row.a is not None:
-                self._row(table.row_elements[row.a], Operation.DELETED, ())
+                self._row(table.row_elements[row.a], Operation.DELETED, remarks)
                 last = table.row_elements[row.a]
             elif row.b is not None:
-                made = self._copied(partner.row_elements[row.b], changes)
-                self._row(made, Operation.INSERTED, ())
+                made = self._copied(other.row_elements[row.b], changes)
+                self._row(made, Operation.INSERTED, remarks)
                 if last is None:
                     table.row_elements[0].addprevious(made)
                 else:
@@ -381,14 +372,6 @@ class StoryWriter:
             child(properties, "w:cantSplit").set(qn("w:val"), "off")
         properties.append(self.marker.element("w:ins" if operation is Operation.INSERTED else "w:del"))
         self.mark_all(row, operation, remarks, ends=True)
-
-
-def _partner(changes: StoryChanges, index: int) -> int:
-    """The index of the block of B that a table of A became."""
-    text = changes.text
-    place = text.a.starts[index]
-    step = next(one for one in text.steps if one.a.start <= place < one.a.end)
-    return text.b.block_at(place - step.a.start + step.b.start)
 
 
 def _values(properties: Element | None, name: str) -> list[tuple[str, str]]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from colde_cli.documents.document import Span
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.pairs import Alignment, PassagePair
     from colde_cli.similarity.redline import Edit
 
+_NO_REMARKS: Mapping[int, Remark] = MappingProxyType({})
 _HEADING, _FLAGGED = 80, 120  # characters shown at most
 
 
@@ -130,11 +132,16 @@ def flag_sentence(flag: Flag) -> str:
     return f"{kind} was added: “{b}”." if b else f"{kind} was removed: “{a}”."
 
 
-def paragraphs(text: TrackedText, notes: Sequence[Remark] = ()) -> tuple[TrackedParagraph, ...]:
-    """Cut merged text after every end of a paragraph, and at the ends of the text that a remark is about."""
+def paragraphs(text: TrackedText, notes: Mapping[int, Remark] = _NO_REMARKS) -> tuple[TrackedParagraph, ...]:
+    """Cut merged text after every end of a paragraph, and at the ends of the text that a remark is about.
+
+    Args:
+        text: is cut.
+        notes: remarks by their numbers.
+    """
     a, b = text.a, text.b
-    about_a = _RemarkIndex((number, note.a) for number, note in enumerate(notes))
-    about_b = _RemarkIndex((number, note.b) for number, note in enumerate(notes))
+    about_a = _RemarkIndex((number, note.a) for number, note in notes.items())
+    about_b = _RemarkIndex((number, note.b) for number, note in notes.items())
     gathered: list[Stretch] = []
     cut: list[TrackedParagraph] = []
     for step in text.steps:

@@ -15,6 +15,7 @@ from colde_cli.views.word.markup import Element, build, child, set_style
 from colde_cli.views.word.stories import (
     BOX,
     FORMULAS,
+    NOTES,
     PARAGRAPH,
     Reader,
     Story,
@@ -250,9 +251,12 @@ class Neighbours:
 
 def inner_stories(
     stories: Iterable[tuple[Element, Element]], notes: Notes, body: WordPart, reader: Reader
-) -> Iterator[tuple[Story, Story]]:
-    """Read the notes and text boxes of A, each with what B has for it."""
-    parts = {element: notes.part[key[0]] for key, element in notes.elements.items()}
+) -> Iterator[tuple[Element, Story, Story]]:
+    """Read the notes and text boxes of A, each with what B has for it, and what refers to it in the body."""
+    keys = {element: key for key, element in notes.elements.items()}
+    references = {(NOTES[one.tag], one.get(qn("w:id"), "")): one for one in body.root.iter(*NOTES)}
     for own, other in stories:
-        part = parts.get(own, body)
-        yield read_story(own, part, reader), read_story(other, part, reader)
+        key = keys.get(own)
+        part = body if key is None else notes.part[key[0]]
+        host = own if key is None else references.get(key, own)
+        yield host, read_story(own, part, reader), read_story(other, part, reader)

@@ -63,14 +63,14 @@ class StoryChanges:
     Attributes:
         text: both flows merged; a table is one sign in them.
         tables: the rows of the tables that stay, by the index of their block in A.
-        inner: the stories of notes and text boxes that stay, by the index of the block of A that holds them.
+        inner: the stories of notes and text boxes that stay, each with its reference or object in a run of A.
     """
 
     a: Story
     b: Story
     text: TrackedText
     tables: dict[int, list[RowChanges]] = field(default_factory=dict)
-    inner: list[tuple[int, StoryChanges]] = field(default_factory=list)
+    inner: list[tuple[Element, StoryChanges]] = field(default_factory=list)
 
     @property
     def changed(self) -> bool:
@@ -133,7 +133,7 @@ class StoryComparer:
             done = [i + 1, k + 1]
         return found
 
-    def _inner(self, changes: StoryChanges) -> Iterator[tuple[int, StoryChanges]]:
+    def _inner(self, changes: StoryChanges) -> Iterator[tuple[Element, StoryChanges]]:
         """Compare the notes and text boxes whose references and objects stay."""
         a, b = changes.text.a, changes.text.b
         for step in changes.text.steps:
@@ -143,32 +143,36 @@ class StoryComparer:
                 block = changes.a.blocks[index]
                 if not isinstance(block, StoryParagraph) or block.places is not None:
                     continue
-                for place, key in block.notes.items():
-                    here = a.starts[index] + place
-                    if step.a.start <= here < step.a.end:
-                        yield from self._note(index, key, *_at(changes.b, b, here - step.a.start + step.b.start))
                 for one in block.segments:
                     here = a.starts[index] + one.start
-                    if step.a.start <= here < step.a.end and boxes_of(one.child):
-                        partner, place = _at(changes.b, b, here - step.a.start + step.b.start)
-                        other = next(other for other in partner.segments if other.start == place)
-                        yield from self._boxes(index, changes, one.child, other.child)
+                    if not step.a.start <= here < step.a.end or one.end - one.start > 1:
+                        continue
+                    partner, place = _at(changes.b, b, here - step.a.start + step.b.start)
+                    if one.start in block.notes:
+                        keys = block.notes[one.start], partner.notes.get(place, ("", ""))
+                        own, other = (
+                            notes.story(key, self.reader) for notes, key in zip(self.notes, keys, strict=True)
+                        )
+                        if own is not None and other is not None:
+                            yield one.child, self.compare(own, other)
+                    elif boxes_of(one.child):
+                        new = next(piece.child for piece in partner.segments if piece.start == place)
+                        for pair in self._boxes(changes, one.child, new):
+                            yield one.child, pair
 
-    def _note(
-        self, index: int, key: tuple[str, str], partner: StoryParagraph, place: int
-    ) -> Iterator[tuple[int, StoryChanges]]:
-        a = self.notes[0].story(key, self.reader)
-        b = self.notes[1].story(partner.notes.get(place, ("", "")), self.reader)
-        if a is not None and b is not None:
-            yield index, self.compare(a, b)
-
-    def _boxes(
-        self, index: int, changes: StoryChanges, own: Element, other: Element
-    ) -> Iterator[tuple[int, StoryChanges]]:
+    def _boxes(self, changes: StoryChanges, own: Element, other: Element) -> Iterator[StoryChanges]:
         for root, partner in zip(_versions(own), _versions(other), strict=False):
             for box, new in zip(boxes_of(root), boxes_of(partner), strict=False):
                 a = read_story(box, changes.a.part, self.reader, "text box")
-                yield index, self.compare(a, read_story(new, changes.b.part, self.reader, "text box"))
+                yield self.compare(a, read_story(new, changes.b.part, self.reader, "text box"))
+
+
+def partner(changes: StoryChanges, index: int) -> int:
+    """The index of the block of B that a table of A became."""
+    text = changes.text
+    place = text.a.starts[index]
+    step = next(one for one in text.steps if one.a.start <= place < one.a.end)
+    return text.b.block_at(place - step.a.start + step.b.start)
 
 
 def _versions(element: Element) -> list[Element]:
@@ -204,9 +208,7 @@ def _groups(a: Story, b: Story, links: Sequence[tuple[_Range, _Range]]) -> Itera
         done = one[1], other[1]
 
 
-def _with_last_ones(
-    a: Story, b: Story, groups: Iterable[tuple[_Range, _Range]]
-) -> Iterator[tuple[_Range, _Range]]:
+def _with_last_ones(a: Story, b: Story, groups: Iterable[tuple[_Range, _Range]]) -> Iterator[tuple[_Range, _Range]]:
     """Also pair the last paragraphs before a table that stays: LibreOffice keeps the end of one that goes there."""
     done = 0, 0
     for one, other in groups:

@@ -97,7 +97,7 @@ def redline_docx(
     marker = Marker(date)
     text = tracked_text(a, b, alignment, ignore)
     notes = remarks(a, b, alignment, text)
-    file = new_file(text, paragraphs(text, notes), marker, (a.title, b.title))
+    file = new_file(text, paragraphs(text, dict(enumerate(notes))), marker, (a.title, b.title))
     marker.finish(file, notes, beside)
     properties = file.core_properties
     properties.title = plain(b.title)[:255]
@@ -121,7 +121,7 @@ def _with_layout(a: Document, b: Document, alignment: Alignment, date: datetime,
     notes = remarks(a, b, alignment, text)
     marker = Marker(date)
     kept = write_changes(a, b, alignment, notes, (text.a, text.b), marker)
-    marker.finish(kept.file, notes, beside)
+    marker.finish(kept.file, notes, [*beside, *kept.beside])
     content = _packed(kept.file)
     if not kept.is_exact(content):
         raise NotKept("its text would not be exact")
@@ -131,8 +131,7 @@ def _with_layout(a: Document, b: Document, alignment: Alignment, date: datetime,
 def read_resolved(content: bytes, *, accept: bool) -> list[str]:
     """Read the headings and paragraphs of a Word file, as colde does, with all changes accepted, or all rejected."""
     whole = WholeFile.of(docx.Document(BytesIO(content)), accept=accept)
-    for part in whole.notes.values():
-        part.save()
+    whole.save()
     document = read_docx(BytesIO(_packed(whole.file)), "redline.docx", "redline.docx")
     return [block.text for block in Flow.of(document).blocks]
 

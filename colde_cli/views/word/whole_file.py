@@ -14,7 +14,6 @@ from docx.opc.part import XmlPart
 from docx.oxml.ns import nsmap, qn
 from docx.oxml.parser import parse_xml
 
-from colde_cli.documents.document import Span
 from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.tracked_changes import Flow, anchors
 from colde_cli.views.word.carried import Carrier, notes_of
@@ -22,11 +21,11 @@ from colde_cli.views.word.kept_file import StoryWriter
 from colde_cli.views.word.markup import Element, Marker, build, resolve
 from colde_cli.views.word.paragraphs import Remark
 from colde_cli.views.word.plain_story import Neighbours, inner_stories, plain_stories
+from colde_cli.views.word.remark_places import remark_places
 from colde_cli.views.word.stories import (
     Reader,
     Signs,
     Story,
-    StoryParagraph,
     StoryTable,
     WordPart,
     boxes_of,
@@ -70,6 +69,11 @@ class WholeFile:
         yield self.body.root
         yield from (part.root for part in self.notes.values())
         yield from {part.partname: part.element for section in self.margins() for part in section.values()}.values()
+
+    def save(self) -> None:
+        """Write the changed notes into their parts."""
+        for part in self.notes.values():
+            part.save()
 
     def all_notes(self) -> Notes:
         """The notes by kind and identifier."""
@@ -142,11 +146,13 @@ class KeptFile:
     Attributes:
         expected: what is to be read if all changes are accepted, and if they are rejected.
         reader: reads both.
+        beside: remarks on nothing in the body.
     """
 
     file: WordFile
     expected: tuple[list[object], list[object]]
     reader: Reader
+    beside: list[str]
 
     def is_exact(self, content: bytes) -> bool:
         """Whether that is what is read in the packed file."""
@@ -194,15 +200,13 @@ def _write_word(
     if lost := frozenset(_lost_bookmarks(compared)):
         compared = _compared(files, elements, found, flows, replace(reader, lost=lost))
     carrier = Carrier(own.file, other.file, own.notes, other.notes, lost)
-    writer = StoryWriter(marker, replace(reader, lost=lost), carrier, own.all_notes())
-    body, *margins = compared
-    writer.write(body, list(_placed(remarks, flows, elements, body)))
-    for story in margins:
+    places = remark_places(remarks, flows, elements, compared[0])
+    writer = StoryWriter(marker, replace(reader, lost=lost), carrier, own.all_notes(), places)
+    for story in compared:
         writer.write(story)
     carrier.finish(writer.partners)
-    for part in own.notes.values():
-        part.save()
-    return KeptFile(own.file, expected, reader)
+    own.save()
+    return KeptFile(own.file, expected, reader, places.finish(marker, remarks))
 
 
 def _write_plain(
@@ -224,14 +228,15 @@ def _write_plain(
     comparer = StoryComparer(reader, (notes, notes))
     body = comparer.compare(before, after, list(_links(found, flows, elements, (before, after))))
     looks = Neighbours(own.file, [block.element for block in before.blocks], stories.levels)
-    writer = StoryWriter(marker, reader, None, notes, looks)
-    inner = [comparer.compare(*pair) for pair in inner_stories(stories.inner, notes, own.body, reader)]
-    writer.write(body, list(_placed(remarks, flows, elements, body)))
-    for story in inner:
+    inner = [
+        (host, comparer.compare(one, two)) for host, one, two in inner_stories(stories.inner, notes, own.body, reader)
+    ]
+    places = remark_places(remarks, flows, elements, body, inner)
+    writer = StoryWriter(marker, reader, None, notes, places, looks)
+    for story in (body, *(story for _, story in inner)):
         writer.write(story)
-    for part in own.notes.values():
-        part.save()
-    return KeptFile(own.file, expected, reader)
+    own.save()
+    return KeptFile(own.file, expected, reader, places.finish(marker, remarks))
 
 
 def _compared(
@@ -306,53 +311,6 @@ def _lost_bookmarks(found: Sequence[StoryChanges]) -> Iterator[str]:
 def _bookmarks(elements: Iterable[Element]) -> Iterator[str]:
     for element in elements:
         yield from (str(start.get(qn("w:name"))) for start in element.iter(qn("w:bookmarkStart")))
-
-
-def _placed(
-    remarks: Sequence[Remark],
-    flows: tuple[Flow, Flow],
-    elements: tuple[Sequence[Element | None], Sequence[Element | None]],
-    body: StoryChanges,
-) -> Iterator[Remark]:
-    """Place remarks on the text of two documents in the flows of their bodies."""
-    numbers = [{block.element: index for index, block in enumerate(story.blocks)} for story in (body.a, body.b)]
-    for remark in remarks:
-        sides = (remark.a, remark.b), flows, elements, numbers, (body.text.a, body.text.b), (body.a, body.b)
-        spans = [None if side[0] is None else _moved(*side) for side in zip(*sides, strict=True)]
-        yield Remark(remark.text, spans[0], spans[1])
-
-
-def _moved(
-    span: Span,
-    flow: Flow,
-    elements: Sequence[Element | None],
-    numbers: dict[Element, int],
-    text: Flow,
-    story: Story,
-) -> Span | None:
-    places = []
-    for offset in (span.start, max(span.start, span.end - 1)):
-        index = flow.block_at(offset)
-        number = numbers.get(elements[index])
-        if number is None:
-            return None
-        block = story.blocks[number]
-        inside = 0
-        if isinstance(block, StoryParagraph):
-            inside = _place(block.text, flow.blocks[index].text, offset - flow.starts[index])
-        places.append(text.starts[number] + inside)
-    return Span(places[0], places[1] + (span.end > span.start))
-
-
-def _place(text: str, read: str, offset: int) -> int:
-    """The place in the text of a paragraph of an offset in the text as colde reads it."""
-    letters = sum(not sign.isspace() for sign in read[:offset])
-    for place, sign in enumerate(text):
-        if not sign.isspace() and ord(sign) < 0xF0000:
-            if not letters:
-                return place
-            letters -= 1
-    return max(0, len(text) - 1)
 
 
 def _margins(files: Sequence[WholeFile], comparer: StoryComparer) -> Iterator[StoryChanges]:
