@@ -246,7 +246,11 @@ class Model:
             if labels is not None:
                 documents = [replace(it, path=label) for it, label in zip(documents, labels, strict=True)]
             _tell(on_read, *templates, *documents)
-            one, two = encoder.encode_later(documents, progress) if first.sections else map(unencoded, documents)
+            one, two = (
+                encoder.encode_later(documents, progress)
+                if first.sections and second.sections
+                else map(unencoded, documents)
+            )
         elif isinstance(a, str | Path | Document) or isinstance(b, str | Path | Document):
             raise OptionError("One of the two is encoded and the other is not; give two of a kind.")
         else:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
+import docx
 import odt_files
 import pytest
 from command_line import Run, check_trouble, run, run_process
+from PIL import Image
 from pypdf import PdfReader, PdfWriter
 from word_files import p, write_word
+
+from colde_cli.views.word.tracked_file import read_resolved
 
 Capture = pytest.CaptureFixture[str]
 DATA = Path(__file__).parent / "data"
@@ -136,6 +141,33 @@ def test_files_of_pictures_only_are_compared_by_their_pictures(tmp_path: Path, c
     assert "B p. 3" in said["longer"].out
     assert value(run(capsys, "diff", paths["a"], paths["other"], "--format", "json"))["document"]["same"] is False
     check_trouble(run(capsys, "diff", paths["a"], DATA / "plain.pdf"))
+
+
+def test_a_word_file_without_text_is_compared(tmp_path: Path, capsys: Capture) -> None:
+    empty, pier, red, blue = (tmp_path / f"{name}.docx" for name in ("empty", "pier", "red", "blue"))
+    docx.Document().save(str(empty))
+    (file := docx.Document()).add_paragraph("The pier is 40 m long.")
+    file.save(str(pier))
+    for path in (red, blue):
+        Image.new("RGB", (2, 2), path.stem).save(picture := io.BytesIO(), "PNG")
+        (file := docx.Document()).add_picture(picture)
+        file.save(str(path))
+    assert run(capsys, "diff", red, red).status == run(capsys, "verify", empty, empty).status == 0
+    pictures = run(capsys, "diff", red, blue)
+    assert pictures.status == run(capsys, "verify", red, blue).status == 1
+    assert "Neither has a text to read; a picture differs." in pictures.out
+    for a, b, letter, found in ((empty, pier, "A", "1 passage added"), (pier, empty, "B", "1 passage dropped")):
+        said = run(capsys, "diff", a, b)
+        assert (said.status, run(capsys, "verify", a, b).status) == (1, 1)
+        assert f"Two versions of one text: {found}." in said.out
+        assert f"{letter} has no text." in said.out
+        for level in ("section", "chunk"):
+            assert run(capsys, "diff", a, b, "--level", level).status == 1
+        redline = tmp_path / "redline.docx"
+        assert run(capsys, "diff", a, b, "-o", redline).status == 1
+        assert [read_resolved(redline.read_bytes(), accept=accept) for accept in (False, True)] == [
+            [] if path == empty else ["The pier is 40 m long."] for path in (a, b)
+        ]
 
 
 def test_scanned_pages_are_no_difference_but_are_told_of(tmp_path: Path, capsys: Capture) -> None:

@@ -96,18 +96,30 @@ class DocumentBuilder:
             self._count(words)
             self._sections.notes.append(words)
 
-    def build(self, title: str, name: str, warnings: Sequence[str] = (), notes: Sequence[str] = ()) -> Document:
+    def build(
+        self,
+        title: str,
+        name: str,
+        warnings: Sequence[str] = (),
+        notes: Sequence[str] = (),
+        *,
+        textless: bool = False,
+    ) -> Document:
         """Build the document; if no heading was marked, headings are found as in plain text.
 
         A missing `title` is the only heading of the highest level, else `name`. Warnings and notes (on text that was
-        left out on purpose) are sentences for the user.
+        left out on purpose) are sentences for the user. If it may be `textless`, a document without text has
+        no sections.
 
         Raises:
             NoTextError: nothing was added.
         """
-        if not self._everything:
-            raise NoTextError(f"Cannot read {self.path}: it holds no text.")
         report = ReadReport(warnings=tuple(warnings), accounted=tuple(warnings), notes=tuple(notes))
+        if not self._everything:
+            if not textless:
+                raise NoTextError(f"Cannot read {self.path}: it holds no text.")
+            texts, parts = self.account.all_texts(), self.account.all_parts()
+            return Document(self.path, tidy(title) or name, "", (), (), report, outside=texts, parts=parts)
         self._sections.end()
         levels = [level for level, _ in self.headings]
         if not levels:
@@ -115,10 +127,10 @@ class DocumentBuilder:
             plain = replace(plain, title=tidy(title) or plain.title, report=report)
             return self._with_numbers(replace(plain, outside=self.account.all_texts(), parts=self.account.all_parts()))
         top = min(levels)
-        parts = [replace(part, level=part.level - top + 1) for part in self._sections.parts]
+        sections = [replace(part, level=part.level - top + 1) for part in self._sections.parts]
         first = next(heading for level, heading in self.headings if level == top)
         stated = tidy(title) or (first if levels.count(top) == 1 else "") or name
-        return self._with_numbers(finished(self.path, stated, parts, report, self.account))
+        return self._with_numbers(finished(self.path, stated, sections, report, self.account))
 
     def _with_numbers(self, document: Document) -> Document:
         if not self._numbered:

@@ -88,7 +88,7 @@ def read(
         pages: first and last page of a PDF to read, 1-based and inclusive; None for all.
         stdin: replaces standard input.
         stream: read this in place of the file, whose name then only shows its kind and stands in messages.
-        textless: take a PDF of pictures only, too; its document has no sections.
+        textless: take a file without text too, such as a scan; its document has no sections.
         rejects: read tracked changes as rejected, not as accepted.
 
     Raises:
@@ -209,6 +209,8 @@ def _read_open(
         document = read_apart(kind, file, path, name, rejects=rejects)
     else:
         document = read_here(kind, file, path, name, rejects=rejects)
+    if not document.sections and not textless:
+        raise NoTextError(f"Cannot read {shown}: it holds no text.")
     return replace(document, format=kind, digest=digest)
 
 

@@ -255,8 +255,12 @@ class Comparison:
 
     @property
     def versions(self) -> bool:
-        """Whether both documents are versions of one text, by the words they share; False without an alignment."""
-        return self.alignment is not None and versions(self.passages)
+        """Whether both are versions of one text, by the words they share; False without an alignment.
+
+        A document without text becomes one with text by additions alone.
+        """
+        textless = not (self.a.document.sections and self.b.document.sections)
+        return self.alignment is not None and (textless or versions(self.passages))
 
     @property
     def section_changes(self) -> tuple[SectionChange, ...]:
@@ -384,12 +388,13 @@ def _scores(a: Encoding, b: Encoding, encoder: DocumentEncoder, field: Field | N
 
 
 def _unscored(a: Encoding, b: Encoding) -> Scores:
-    """Two files of pictures only have no score: 1 if their pages look the same, else 0, and no verdict."""
+    """Beside a document without text there is no verdict: the score is 1 for two files that are the same, else 0."""
     sections, chunks = (
         np.zeros((len(one), len(other)), np.float32)
         for one, other in ((a.document.sections, b.document.sections), (a.chunks, b.chunks))
     )
-    return Scores(float(compare_outside(a.document, b.document).same), (), None, None, sections, chunks)
+    same = a.document.text == b.document.text and compare_outside(a.document, b.document).same
+    return Scores(float(same), (), None, None, sections, chunks)
 
 
 def _best_matches(

@@ -177,7 +177,7 @@ def read_both(
 ) -> tuple[Document, Document, tuple[Document, ...], Any]:
     """Read two documents at the same time, and do something `meanwhile`.
 
-    Two files of pictures only are documents without sections.
+    Files without text are documents without sections; a scan is refused beside a text.
 
     Returns:
         The documents, the templates whose text was left out of both, and what `meanwhile` returned.
@@ -195,7 +195,8 @@ def read_both(
         with stage("reading"):
             first, second = (document.result() for document in waiting)
     for document, other in ((first, second), (second, first)):
-        if other.sections and not document.sections:
+        # What a scan says is not known; a Word file without text says nothing.
+        if other.sections and not document.sections and document.format == "pdf":
             from colde_cli.documents.pdf.read_pdf import textless_error
 
             raise textless_error(document)

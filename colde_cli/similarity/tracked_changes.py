@@ -167,7 +167,7 @@ def merge(
             kept.between(Span(done_a, edit.a.start), Span(done_b, edit.b.start), ignore)
             done_a, done_b = edit.a.end, edit.b.end
         kept.between(Span(done_a, anchor.a.end), Span(done_b, anchor.b.end), ignore)
-    if a.text[-1] == b.text[-1]:
+    if a.text and b.text and a.text[-1] == b.text[-1]:
         kept.add(*last)
     pairs = list(_undivided(kept.pairs, *whole)) if any(whole) else kept.pairs
     return TrackedText(a, b, tuple(_joined(_steps(a.text, b.text, pairs))))

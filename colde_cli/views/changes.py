@@ -354,7 +354,8 @@ def same_sentence(a: Document, b: Document, outside: OutsideComparison, ignore: 
     if not (a.sections or b.sections):
         if outside.changes:
             return f"Neither has a text to read; {difference(outside)}."
-        return f"Neither has a text to read; their pages look the same{apart_from(ignore)}."
+        rest = "their pages look the same" if "pdf" in (a.format, b.format) else "nothing else differs"
+        return f"Neither has a text to read; {rest}{apart_from(ignore)}."
     unread = any(document.report.pages_without_text for document in (a, b))
     apart = apart_from(ignore, ("pages without text",) * unread)
     if not outside.same:

@@ -125,6 +125,8 @@ def _blocks(comparison: Comparison, level: str, top: int, attention: bool) -> It
         yield from _passages(comparison, top, whole=one or level == "passage")
         yield from typesetting(comparison.typesetting if one else (), top)
         yield from outside(comparison.outside if level == "passage" else told_outside(comparison), top)
+    if not (comparison.a.document.sections and comparison.b.document.sections):
+        return  # there is nothing to score
     if level == "section" or (level == "all" and not one):
         matrix = Matrix(comparison, whole=level != "all")
         # Of unrelated texts every section is far from every other, which the closest chunks say in fewer lines.

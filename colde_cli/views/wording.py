@@ -380,7 +380,8 @@ def shared_words(comparison: Comparison, both: tuple[Extent, Extent]) -> str:
     """The share of A's words that are in B, and of B's in A, in a sentence."""
     a, b = both
     if not a.words or not b.words:
-        return f"{'A' if not a.words else 'B'} has no text apart from headings."
+        letter, side = ("A", comparison.a) if not a.words else ("B", comparison.b)
+        return f"{letter} has no text{' apart from headings' if side.document.sections else ''}."
     if not a.kept and not b.kept:
         return "No passage of A matches a passage of B."
     return f"{share(a)} of A's words are in B; {share(b)} of B's words are in A."

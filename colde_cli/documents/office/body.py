@@ -323,9 +323,9 @@ class Body(XmlHandler):
         self._skipping = 1
 
     def build(self, title: str, name: str) -> Document:
-        """Build the document; see `DocumentBuilder.build`."""
+        """Build the document, which may have no text; see `DocumentBuilder.build`."""
         notes = (_READ_AS[self.rejects],) if self.tracked else ()
-        document = self.builder.build(self.title or title, name, (), notes)
+        document = self.builder.build(self.title or title, name, notes=notes, textless=True)
         report = replace(document.report, counted_numbers=self.counted_numbers)
         return replace(document, report=replace(report, tracked=self.tracked, rejected=self.rejects))
 

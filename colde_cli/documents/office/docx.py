@@ -36,13 +36,13 @@ def read_docx(file: BinaryIO, path: str, name: str, *, depth: int = 0, rejects: 
     links, hidden and deleted text, pictures) is accounted for. Numbers that Word counts itself (of headings, of lists)
     are no part of the text; they are `Document.numbers`.
 
-    `name` replaces a missing title; `depth` is the number of documents that this one is inside of.
+    A file without text, such as one of pictures only, is a document without sections. `name` replaces a missing
+    title; `depth` is the number of documents that this one is inside of.
 
     Raises:
         CorruptFileError: it is damaged, or no Word document.
         PasswordError: it is encrypted.
         LimitError: it is larger than a document may be.
-        NoTextError: it has no text.
     """
     shown = shown_as(path)
     package = Package(file, shown)

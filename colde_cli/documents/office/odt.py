@@ -56,7 +56,6 @@ def read_odt(file: BinaryIO, path: str, name: str, *, rejects: bool = False) -> 
         CorruptFileError: it is damaged, or no OpenDocument text.
         PasswordError: it is encrypted.
         LimitError: it is larger than a document may be.
-        NoTextError: it has no text.
     """
     shown = shown_as(path)
     archive = Archive(file, shown, _FORMAT)
