@@ -18,8 +18,8 @@ from typing import Literal
 from colde_cli.documents.chunking import sentence_starts
 from colde_cli.documents.document import Document, Part, Section, Span, assemble
 from colde_cli.documents.passages import Passage, passages
-from colde_cli.similarity.flags import numbers
 from colde_cli.similarity.mentions import Mention
+from colde_cli.similarity.quantities import numbers
 
 _SYNONYMS = dict(
     item.split(": ")

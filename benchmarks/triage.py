@@ -31,7 +31,7 @@ from colde_cli.documents.passages import Passage, passages
 from colde_cli.documents.reading import read
 from colde_cli.evaluation.data import json_lines
 from colde_cli.similarity.alignment import align
-from colde_cli.similarity.flags import Flag
+from colde_cli.similarity.mentions import Flag
 from colde_cli.similarity.pairs import PassagePair, State
 
 CONTRACTS, POLICIES = 14, 8
@@ -116,7 +116,7 @@ COMMON: Mapping[str, Change] = {
     "obligation": first_of(
         swap(r"\bshall\b(?! not)", "may", "should"),
         swap(r"\bmust\b", "may", "should"),
-        swap(r"\bmay\b(?! not)", "must", "shall"),
+        swap(r"(?<!case )\bmay\b(?! not)", "must", "shall"),  # "as the case may be" permits nothing
         swap(r"\b(?:is|are) obligated to\b", "may"),
         swap(r"\bis required to\b", "may"),
         swap(r"\bare required to\b", "may"),

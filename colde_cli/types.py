@@ -31,9 +31,8 @@ from colde_cli.similarity.answers import AnsweredRemark, Answers, Basis, RemarkV
 from colde_cli.similarity.boilerplate import Boilerplate
 from colde_cli.similarity.comparison import ChunkMatch, Comparison, compare_encodings
 from colde_cli.similarity.digest import ComparisonDigest
-from colde_cli.similarity.flags import Flag
 from colde_cli.similarity.history import History, SectionHistory, SectionStep
-from colde_cli.similarity.mentions import FlagKind
+from colde_cli.similarity.mentions import Flag, FlagKind
 from colde_cli.similarity.outside_changes import OutsideChange, OutsideComparison, Uncompared, ignoring
 from colde_cli.similarity.pairs import Alignment, Extent, PassagePair, State, extents
 from colde_cli.similarity.redline import Edit, IgnoreOptions

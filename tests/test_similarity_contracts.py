@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import pytest
 
-from colde_cli.documents.document import Document, Part, SectionKind, assemble
 from colde_cli.similarity.contracts import (
     BINDING,
     BOUNDS,
@@ -25,11 +24,8 @@ from colde_cli.similarity.contracts import (
     SCOPES,
     WEAK_ALONE,
     clause,
-    common_genre,
-    genre,
     group,
     is_speaker,
-    normative,
     party_value,
     read_terms,
     term_value,
@@ -87,7 +83,7 @@ def test_groups(phrase: str, groups: Mapping[str, str], name: str) -> None:
 def test_what_binds_is_a_group_and_what_is_weak_binds() -> None:
     assert set(OBLIGATIONS.values()) - BINDING == {"possibility", "reasonable efforts"}
     assert set(COMPARISONS.values()) >= BOUNDS == {"at least", "at most"}
-    assert {OBLIGATIONS[words] for words in WEAK_ALONE} == {"duty", "permission"}
+    assert {OBLIGATIONS[words] for words in WEAK_ALONE} == {"duty", "permission", "prohibition"}
 
 
 @pytest.mark.parametrize(
@@ -107,32 +103,11 @@ def test_negations(word: str) -> None:
     assert not NEGATION.search(f"{word}x")
 
 
-def words(count: int, rules: int, word: str = "shall") -> str:
-    return " ".join([word] * rules + ["word"] * (count - rules))
-
-
-@pytest.mark.parametrize(
-    "word",
-    (
-        "shall must may agree agrees will muss müssen darf dürfen verpflichtet berechtigt doit doivent peut peuvent "
-        "s'engage s’engagent debe deben deberá deberán podrá podrán puede pueden"
-    ).split(),
-)
-def test_five_words_of_duty_in_a_thousand_make_rules(word: str) -> None:
-    assert normative(words(1000, 5, word))
-    assert not normative(words(1000, 4, word))
-    assert not normative(words(1000, 5, f"{word}x"))
-
-
-def test_a_text_without_words_sets_no_rules() -> None:
-    assert not normative("")
-
-
 @pytest.mark.parametrize(
     ("text", "binds"),
     [
-        ("he pays it to us all and shall", True), ("he pays it to us all and not", True),
-        ("he pays it to us and shall", False), ("he pays it to us all and goes", False),
+        ("he pays it to us and shall", True), ("he pays it to us and not", True),
+        ("he pays to us and shall", True), ("he pays us and shall", False), ("he pays it to us and goes", False),
     ],
 )  # fmt: skip
 def test_a_clause_is_long_enough_and_binds(text: str, binds: bool) -> None:
@@ -245,23 +220,3 @@ def test_parties_in_a_text() -> None:
 )
 def test_terms_in_the_plural_are_the_same(written: str, value: str) -> None:
     assert term_value(written) == value
-
-
-def text(title: str, *parts: tuple[str, str]) -> Document:
-    kinds = {"Abstract": SectionKind.ABSTRACT, "References": SectionKind.REFERENCES}
-    return assemble("a", title, [Part(name, words, kind=kinds.get(name, SectionKind.BODY)) for name, words in parts])
-
-
-@pytest.mark.parametrize(
-    ("document", "expected"),
-    [
-        (text("Supply Agreement", ("1 Delivery", RULES)), "contract"),
-        (text("Privacy Policy", ("1 Data", RULES)), "policy"),
-        (text("On Malt", ("Abstract", "We brew."), ("References", "Osei. 2020. On beer.")), "paper"),
-        (text("A day at the well", ("", "The pump ran all night and nobody slept.")), "text"),
-    ],
-)
-def test_each_genre(document: Document, expected: str) -> None:
-    assert genre(document).value == expected
-    assert common_genre(document, document).value == expected
-    assert common_genre(document, text("Letter", ("", "Dear all."))).value == "text"

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from colde_cli.similarity.clauses import beginning, one_sided_flags
 from colde_cli.similarity.contracts import NO_TERMS, ContractTerms, read_terms
-from colde_cli.similarity.flags import beginning, flags, numbers, one_sided_flags, references
+from colde_cli.similarity.flags import flags, references
+from colde_cli.similarity.quantities import numbers
 
 SHALL = "The Supplier shall deliver the malt within 30 days of 8 January 2024 at EUR 1,400 per lot."
 
@@ -298,7 +300,7 @@ def test_clauses_that_come_or_go_are_flagged_where_texts_set_rules() -> None:
     ],
 )
 def test_a_limit_that_goes_is_flagged_where_texts_set_rules(limit: str, weighs: bool) -> None:
-    before, after = f"The liability of the owner is {limit} here.", "The liability of the owner is full here."
+    before, after = f"The share of the owner is {limit} here.", "The share of the owner is full here."
     shown = " ".join(limit.split()[:12])
     assert said(before, after, RULES) == ([("clause", shown, "")] if weighs else [])
     assert "clause" not in [kind for kind, _, _ in said(before, after)]

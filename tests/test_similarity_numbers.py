@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import Span
-from colde_cli.similarity.flags import flags, numbers
+from colde_cli.similarity.flags import flags
 from colde_cli.similarity.numbers import (
     NUMBER,
     axis_numbers,
@@ -24,6 +24,7 @@ from colde_cli.similarity.numbers import (
     renumbered,
     written_twice,
 )
+from colde_cli.similarity.quantities import numbers
 
 
 @pytest.mark.parametrize(

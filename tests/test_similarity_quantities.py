@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colde_cli.similarity.flags import flags, numbers
-from colde_cli.similarity.quantities import normal_form
+from colde_cli.similarity.flags import flags
+from colde_cli.similarity.quantities import normal_form, numbers
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import pytest
 from colde_cli.documents.document import Document, Part, Span, assemble
 from colde_cli.documents.passages import Passage
 from colde_cli.similarity.alignment import align
-from colde_cli.similarity.flags import Flag
-from colde_cli.similarity.mentions import FlagKind
+from colde_cli.similarity.mentions import Flag, FlagKind
 from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.similarity.references import changed_references, points_elsewhere
 

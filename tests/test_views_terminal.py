@@ -24,8 +24,7 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.scoring.score import ScorePart
 from colde_cli.similarity.alignment import align
 from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare_encodings
-from colde_cli.similarity.flags import Flag
-from colde_cli.similarity.mentions import FlagKind
+from colde_cli.similarity.mentions import Flag, FlagKind
 from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.views.changes import pieces
 from colde_cli.views.console import Redline, WrappedFacts

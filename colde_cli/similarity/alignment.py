@@ -30,10 +30,13 @@ from colde_cli.similarity.candidates import (
     promising,
     wording,
 )
+from colde_cli.similarity.clauses import one_sided_flags, rewritten_flags
 from colde_cli.similarity.contracts import ContractTerms, read_terms
-from colde_cli.similarity.flags import Flag, flags, one_sided_flags
+from colde_cli.similarity.flags import flags
+from colde_cli.similarity.genre import common_genre
 from colde_cli.similarity.layout_marks import without_typesetting
 from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join, parted, turned
+from colde_cli.similarity.mentions import Flag
 from colde_cli.similarity.numbers import DATE, renumbered
 from colde_cli.similarity.pairs import Alignment, PassagePair, State, versions
 from colde_cli.similarity.redline import (
@@ -220,18 +223,15 @@ def align(
     groups, kept = matched.groups()
     if matched.turned:
         groups, kept, sides = turned(groups), {group.turned() for group in kept}, sides[::-1]
-    terms = read_terms(a.text, b.text)
+    terms = read_terms(a.text, b.text, kind=common_genre(a, b))
     pairs = [_pair(group, sides, group in kept, ignore, terms) for group in groups]
     if not versions(pairs):
         of_group = dict(zip(groups, pairs, strict=True))
         # Parted, the pairs that two different texts have by chance are in no view and no count.
         rest = parted(groups, {group for group in groups if of_group[group].by_chance})
         pairs = [of_group.get(group) or _pair(group, sides, False, ignore, terms) for group in rest]
-    elif terms.rules:  # the clauses that only one of two versions has
-        pairs = [
-            pair if pair.a and pair.b else replace(pair, flags=one_sided_flags(pair.a_text, pair.b_text, terms))
-            for pair in pairs
-        ]
+    elif terms.rules:
+        pairs = [_with_clauses(pair, terms) for pair in pairs]
     # Flags on labels of equations that were only renumbered, and in lists of references, say nothing.
     aside = renumbered({(flag.a, flag.b) for pair in pairs for flag in pair.flags if _on_labels(pair, flag)})
     pairs = [
@@ -244,7 +244,7 @@ def align(
         )
         for pair in pairs
     ]
-    decided = changed_references(pairs, labels(pairs, a, b), rules=terms.rules)
+    decided = changed_references(pairs, labels(pairs, a, b), rules=terms.rules and not terms.keywords)
     pairs = [_only(pair, lambda flag, _: points_elsewhere(flag, decided)) for pair in pairs]
     return Alignment(tuple(pairs), sides[0].passages, sides[1].passages)
 
@@ -350,6 +350,15 @@ def _same_but_for_numbers(a: str, b: str) -> bool:
         return True
     fewest = min(len({key for key in keys if key[0].isalpha()}) for keys in (left, right))
     return fewest >= _FEW_ENOUGH and wording(left, right) >= _ALIKE_BUT_FOR_NUMBERS
+
+
+def _with_clauses(pair: PassagePair, terms: ContractTerms) -> PassagePair:
+    """Flag the clauses that only one of two versions has, or that one has in other words."""
+    if not pair.a or not pair.b:
+        return replace(pair, flags=one_sided_flags(pair.a_text, pair.b_text, terms))
+    if pair.flags or not pair.edits:
+        return pair
+    return replace(pair, flags=rewritten_flags(pair.a_text, pair.b_text, pair.edits, terms))
 
 
 def _only(pair: PassagePair, keep: Callable[[Flag, PassagePair], bool]) -> PassagePair:

@@ -27,7 +27,7 @@ from colde_cli.similarity.chunk_scores import (
     shared_runs,
     tables,
 )
-from colde_cli.similarity.contracts import common_genre
+from colde_cli.similarity.genre import common_genre
 from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.outside_changes import (
     NOTHING_OUTSIDE,

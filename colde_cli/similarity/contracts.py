@@ -1,7 +1,7 @@
-"""Read the language of contracts, policies and laws: who must do what, parties, defined terms; and know such texts.
+"""Read the language of contracts, policies, laws and standards: who must do what, parties, defined terms.
 
-Words of duty, negation, scope, comparison and exception are known in English, German, French and Spanish. Words of one
-group mean the same: "shall" and "must" are one duty.
+Words of duty, negation, scope, comparison and exception, and words that bind or free, are known in English, German,
+French and Spanish. Words of one group mean the same: "shall" and "must" are one duty.
 """
 
 from __future__ import annotations
@@ -9,15 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 
-from colde_cli.documents.document import Document, SectionKind
+from colde_cli.similarity.genre import KEYWORD, Genre, has_keywords, normative
 
-NORMATIVE = 5.0
-"""Words of duty or permission in 1,000 words of a contract, policy or law, at least. Chosen on the thirty
-documents of benchmarks/triage.py, of which contracts and policies have more and papers fewer."""
-_SAMPLE = 200_000
 PREAMBLE = 2500
 """Number of characters at the beginning of a document in which the parties are introduced."""
 _BEFORE_TERM = 250
@@ -66,22 +61,29 @@ _SPEAKERS = r"[Yy]ou(?:rs?)?|[Ww]e|us|[Oo]urs?|YOU(?:RS?)?|WE|OURS?"
 _OPERATIVE = re.compile(r"\b(?:shall|must|hereby|NOW,? THEREFORE)\b")
 """Words after which a contract no longer introduces its parties."""
 _NEVER = re.compile("(?!)")
-_BEGINNING = 1500
-"""Number of characters at the beginning of a text that may name what it is."""
-_ABSTRACT = re.compile(r"\b(?:Abstract|ABSTRACT)\b")
-_CITES = 5
-"""How often a paper names authors "et al.", at least, where its list of references was not found."""
-_POLICY = re.compile(r"\b(?:polic(?:y|ies)|terms of (?:use|service)|privacy|conditions|statement)\b", re.IGNORECASE)
-_CONTRACT = re.compile(
-    r"\b(?:agreement|contract|lease|licen[cs]e|amendment|addendum|deed|covenant|vertrag|contrat|contrato)\b",
-    re.IGNORECASE,
-)
 
 
 def _groups(table: str) -> dict[str, str]:
-    """Map each phrase to the name of its group, from lines "name: phrase, phrase"; indented lines go on."""
+    """Map each phrase to the name of its group, from lines "name: phrase, phrase"; indented lines go on.
+
+    Brackets hold endings: "waive[|s|d]" is "waive", "waives" and "waived".
+    """
     rows = (line.partition(":") for line in re.sub(r"\n\s+", " ", table.strip()).splitlines())
-    return {phrase.strip().lower(): name.strip() for name, _, phrases in rows for phrase in phrases.split(",")}
+    return {
+        form: name.strip()
+        for name, _, phrases in rows
+        for phrase in phrases.split(",")
+        for form in _forms(phrase.strip().lower())
+    }
+
+
+def _forms(phrase: str) -> list[str]:
+    """A phrase with each of the endings that its brackets hold."""
+    stem, bracket, rest = phrase.partition("[")
+    if not bracket:
+        return [phrase]
+    endings, _, rest = rest.partition("]")
+    return [f"{stem}{ending}{more}" for ending in endings.split("|") for more in _forms(rest)]
 
 
 def _pattern(groups: Mapping[str, str]) -> re.Pattern[str]:
@@ -91,25 +93,65 @@ def _pattern(groups: Mapping[str, str]) -> re.Pattern[str]:
 
 
 OBLIGATIONS = _groups("""
-duty: shall, must, will, is obligated to, are obligated to, be obligated to, obligated to, is obliged to, are
-  obliged to, obliged to, is required to, are required to, be required to, required to, agrees to, agree to,
-  undertakes to, undertake to, has to, have to, covenants to, muss, müssen, ist verpflichtet, sind verpflichtet,
-  verpflichtet, hat zu, wird, werden, doit, doivent, devra, devront, s'engage à, s'engagent à, est tenu de, est
-  tenue de, sont tenus de, debe, deben, deberá, deberán, está obligado a, están obligados a, se obliga a
+duty: shall, must, will, [is|are|be] obligated to, obligated to, [is|are] obliged to, obliged to, [is|are|be] required
+  to, required to, agree[|s] to, undertake[|s] to, ha[s|ve] to, covenants to, muss, müssen, [ist|sind] verpflichtet,
+  verpflichtet, hat zu, wird, werden, doit, doivent, devra, devront, s'engage à, s'engagent à, est tenu[|e] de, sont
+  tenu[|e]s de, debe, deben, deberá, deberán, está obligado a, están obligados a, se obliga a
+prohibition: must not, shall not, will not, may not, can not, cannot, can't, won't, mustn't, shan't, [is|are] not
+  permitted to, not permitted to, [is|are] not allowed to, not allowed to, [is|are] not entitled to, not entitled to,
+  [is|are] prohibited from, darf nicht, dürfen nicht, kann nicht, können nicht, wird nicht, werden nicht, doit pas,
+  doivent pas, devra pas, devront pas, peut pas, peuvent pas, pourra pas, pourront pas, no debe[|n], no deberá[|n], no
+  puede[|n], no podrá[|n]
+no duty: [is|are] not required to, not required to, [is|are] not obligated to, not obligated to, [is|are] not obliged
+  to, not obliged to, ha[s|ve] no obligation to, need not, muss nicht, müssen nicht, nicht verpflichtet, [est|sont] pas
+  tenu[|e|s|es] de, no está obligado a, no están obligados a
 advice: should, ought to, soll, sollte, sollen, sollten, devrait, devraient, debería, deberían
-permission: may, can, is entitled to, are entitled to, be entitled to, entitled to, is permitted to, are permitted
-  to, permitted to, has the right to, have the right to, reserves the right to, is allowed to, are allowed to, kann,
-  können, darf, dürfen, ist berechtigt, sind berechtigt, berechtigt, peut, peuvent, pourra, pourront, a le droit de,
-  est autorisé à, puede, pueden, podrá, podrán, tiene derecho a
+advice against: should not, ought not to, shouldn't, soll nicht, sollte nicht, sollen nicht, sollten nicht, devrait pas,
+  devraient pas, no debería[|n]
+permission: may, can, [is|are|be] entitled to, entitled to, [is|are] permitted to, permitted to, ha[s|ve] the right to,
+  reserves the right to, is allowed to, are allowed to, kann, können, darf, dürfen, [ist|sind] berechtigt, berechtigt,
+  peut, peuvent, pourra, pourront, a le droit de, est autorisé à, puede, pueden, podrá, podrán, tiene derecho a
 possibility: might, could, would, könnte, könnten, würde, würden, pourrait, pourraient, podría, podrían
-best efforts: best efforts, best endeavours, best endeavors
-reasonable efforts: reasonable efforts, commercially reasonable efforts, reasonable endeavours, reasonable endeavors
+best efforts: best efforts, best endeavo[|u]rs, nach besten kräften, bestmögliche[|n] anstrengungen, meilleurs efforts,
+  mejores esfuerzos
+reasonable efforts: reasonable efforts, commercially reasonable efforts, reasonable endeavo[|u]rs, angemessene[|n]
+  anstrengungen, zumutbare[|n] anstrengungen, efforts raisonnables, esfuerzos razonables
 liable: liable, responsible, haftet, haften, haftbar, responsable, responsables
 """)
 OBLIGATION = _pattern(OBLIGATIONS)
-BINDING = frozenset({"duty", "permission", "advice", "best efforts", "liable"})
+NORMS = frozenset({"duty", "prohibition", "no duty", "advice", "advice against", "permission"})
+"""Groups of obligations that say what somebody must, may or should do."""
+BINDING = NORMS | {"best efforts", "liable"}
 """Groups of obligations that matter without a counterpart; "will" and "can" alone do not."""
-WEAK_ALONE = frozenset({"will", "can", "wird", "werden", "has to", "have to", "kann", "können", "peut", "puede"})
+WEAK_ALONE = frozenset(
+    "will|will not|won't|can|can not|cannot|can't|wird|werden|wird nicht|werden nicht|has to|have to|kann|können"
+    "|kann nicht|können nicht|peut|peut pas|puede|no puede".split("|")
+)
+
+BINDERS = _groups("""
+waive: waiv[e|es|ed|ing|er|ers], forfeit[|s|ed|ing], verzicht[|et|en|ete|eten], renonc[e|ent|er|era|eront|iation],
+  renunci[a|an|ar|ará|arán]
+release: release[|s|d], releasing, discharge[|s|d], hold[|s] harmless, entlasse[n|t], libèr[e|ent], libérer, libéré[|e],
+  libera[|n|r|rá]
+indemnify: indemnif[y|ies|ied|ying|ication], indemnit[y|ies], schadlos, freistell[t|en|ung],
+  indemnis[e|ent|er|era|ation], indemniz[a|ar|ará|ación]
+warrant: warrant[|s|ed|ing|y|ies], guarantee[|s|d|ing], gewährleist[et|en|ung], garantier[t|en], garantie[|n|s],
+  garanti[r|t|ssent], garantiza[|n|r|rá], garantía[|s]
+represent: represent[|s|ed|ing|ation|ations], sicher[t|n] zu, zusicher[n|ung|ungen], déclare[|nt], declara[|n|r]
+terminate: terminat[e|es|ed|ing|ion], discontinue[|s|d], suspend[|s|ed|ing], suspension, rescind[|s|ed],
+  rescission, kündig[t|en|te|ung|ungen|bar],
+  résili[e|ent|er|era|ation], rescindir[|á], rescinde[|n], rescisión
+assign: assign[|s|ed|ing|ment|ments], abtret[en|ung], tritt ab, treten ab, céde[r|ra], cède[|nt], cession, ceder[|á],
+  cede[|n], cesión
+written: written, in writing, schriftlich[|e|en|er|es], schriftform, textform, écrit[|e|s|es], escrit[o|a|os|as]
+consent: consent[|s|ed|ing], approval[|s], zustimm[t|en|ung], einwillig[t|en|ung], genehmig[t|en|ung], consentement,
+  consent[ir|ira], consentimiento, consiente[|n], aprobación
+hereby: hereby, hiermit, par [la|les] présente[|s], por la presente
+""")
+"""Words that bind somebody, or free him, without a word of duty. They matter in contracts and policies alone."""
+BINDER = _pattern(BINDERS)
+FREES = frozenset({"waive", "release", "indemnify"})
+"""Groups of these that free somebody of what he would owe."""
 
 HEDGES = {"permission", "possibility"}
 """Groups that are no difference to each other: "can" and "could"."""
@@ -121,27 +163,30 @@ NEGATION = re.compile(
 )
 
 SCOPES = _groups("""
-exclusive: exclusive, exclusively, exklusiv, ausschließlich, ausschließliche, ausschließlichen, exclusif, exclusive,
-  exclusivement, exclusivo, exclusiva, exclusivamente
-not exclusive: non-exclusive, nonexclusive, non-exclusively, nonexclusively, nicht exklusiv, nicht ausschließliche,
-  non exclusif, non exclusive, no exclusivo, no exclusiva
-only: only, solely, sole, nur, lediglich, seulement, uniquement, únicamente, solamente, sólo
-perpetual: perpetual, perpetually, indefinite, unbefristet, perpétuel, perpetuo
-limited: limited, restricted, beschränkt, limité, limitada, limitado
-unlimited: unlimited, unrestricted, unbeschränkt, illimité, ilimitado, ilimitada
-revocable: revocable, widerruflich
-irrevocable: irrevocable, irrevocably, unwiderruflich, irrévocable
-transferable: transferable, assignable, übertragbar, transférable, transferible
-not transferable: non-transferable, nontransferable, non-assignable, nonassignable, nicht übertragbar
-worldwide: worldwide, world-wide, weltweit, mondial, mundial
-material: material, materially, wesentlich
-reasonable: reasonable, reasonably
-unconditional: unconditional, unconditionally
-conditional: conditional, conditionally
-mutual: mutual, mutually
-several: jointly and severally, joint and several, severally, jointly
+exclusive: exclusive[|ly], exklusiv[|e|en|er|es], ausschließlich[|e|en|er|es|em], exclusif[|s], exclusive[|s],
+  exclusivement, exclusiv[o|a|os|as], exclusivamente
+not exclusive: non-exclusive[|ly], nonexclusive[|ly], nicht exklusiv[|e|en|er|es], nicht ausschließlich[|e|en|er|es|em],
+  non exclusif[|s], non exclusive[|s], no exclusiv[o|a|os|as]
+only: only, solely, sole, nur, lediglich, allein[|ige|igen|iger|iges], seulement, uniquement, seul[|e|s], únicamente,
+  solamente, sólo, únic[o|a|os|as]
+perpetual: perpetual[|ly], indefinite, unbefristet[|e|en|er|es], perpétuel[|le|s|les], perpetu[o|a|os|as]
+limited: limited, restricted, beschränkt[|e|en|er|es], limité[|e|s|es], limitad[o|a|os|as]
+unlimited: unlimited, unrestricted, unbeschränkt[|e|en|er|es], illimité[|e|s|es], ilimitad[o|a|os|as]
+revocable: revocable, widerruflich[|e|en|er|es], révocable[|s]
+irrevocable: irrevocabl[e|y], unwiderruflich[|e|en|er|es], irrévocable[|s|ment], irrevocable[|s|mente]
+transferable: transferable, assignable, übertragbar[|e|en|er|es], transférable, cessible[|s], transferible
+not transferable: non-transferable, nontransferable, non-assignable, nonassignable, nicht übertragbar[|e|en|er|es]
+worldwide: worldwide, world-wide, weltweit[|e|en|er|es], mondial[|e], mundial
+material: material[|ly], wesentlich[|e|en|er|es]
+reasonable: reasonabl[e|y], angemessen[|e|en|er|es], zumutbar[|e|en|er|es], raisonnable[|s|ment], razonable[|s|mente]
+unconditional: unconditional[|ly], bedingungslos
+conditional: conditional[|ly]
+mutual: mutual[|ly]
+several: jointly and severally, joint and several, severally, jointly, gesamtschuldnerisch, solidairement,
+  solidariamente
 without limitation: without limitation, but not limited to
-discretion: in its sole discretion, in its sole and absolute discretion, at its discretion, sole discretion
+discretion: in its sole discretion, in its sole and absolute discretion, at its discretion, sole discretion,
+  nach eigenem ermessen, à sa seule discrétion, a su sola discreción
 """)
 QUANTIFIERS = _groups("""
 all: any, all, each, every, alle, jede, jeder, jedes, jeden, tous, toutes, chaque, tout, toute, todos, todas, cada
@@ -191,28 +236,46 @@ to the extent: to the extent, soweit, dans la mesure, en la medida
 EXCEPTIONS["provided, however"] = "provided that"
 EXCEPTION = _pattern(EXCEPTIONS)
 
-_NORMS = re.compile(
-    r"\b(?:shall|must|may|agrees?|will|muss|müssen|darf|dürfen|verpflichtet|berechtigt|doit|doivent|peut|peuvent"
-    r"|s['’]engage(?:nt)?|deben?|deberán?|podrán?|puede[n]?)\b"
-)
-
-
-def normative(text: str) -> bool:
-    """Whether a text sets rules, as a contract, policy or law does."""
-    sample = text[:_SAMPLE]
-    return 1000 * len(_NORMS.findall(sample)) >= NORMATIVE * max(1, len(sample.split()))
-
-
-_CLAUSE_WORDS = 8
+_CLAUSE_WORDS = 6
 """Minimum number of words of a clause."""
+GRAVE = re.compile(
+    r"\b(?:liab(?:le|ilit(?:y|ies))|damages|penalt(?:y|ies)|arbitrat\w+|class[ -]actions?|jurisdiction|venue|courts?"
+    r"|governing law|governed by|laws? of|sue|claims?|proceedings?|lawsuits?|disputes?|injunctive|breach(?:es)?"
+    r"|violat\w+|irrevocabl[ey]|perpetual|exclusive(?:ly)?|licen[cs]es?|rights? (?:to|for)|reserves? the right"
+    r"|haft(?:et|en|ung)|schadens?ersatz|vertragsstrafe\w*|gerichtsstand|schiedsgericht\w*|klagen?|ansprüche|verstoß\w*"
+    r"|verstöße\w*|lizenz|responsabilité|dommages|pénalités?|tribuna(?:l|ux|les)|juridiction|arbitrage|litiges?|droit de"
+    r"|responsabilidad|daños|penalización|jurisdicción|arbitraje|litigios?|demandas?|incumplimiento|derecho a)\b",
+    re.IGNORECASE,
+)
+"""Words of liability, of who judges, and of rights granted: what is disputed when it comes to the worst."""
+EXCLUDED = re.compile(
+    r"\b(?:not?|nor|never|without|nicht|keine?r?|ohne|pas|aucune|sans|ni|sin|ninguna)\W+(?:\w+\W+){0,4}?"
+    r"(?:liable|liability|responsible|responsibility|warrant\w+|haft\w+|gewähr\w+|responsab\w+|garant\w+)",
+    re.IGNORECASE,
+)
+"""An exclusion of liability or warranty."""
+_BINDS = re.compile(
+    r"\b(?:means?|grant(?:s|ed)?|agrees?|acknowledges?|subject to|bedeutet|bezeichnet|gewähr\w*|einräum\w*|räumt"
+    r"|désigne|accorde|concède|accepte[nt]?|reconna[iî]t|significa|otorga\w*|acepta\w*|reconoce\w*)\b",
+    re.IGNORECASE,
+)
+"""Words that define, grant or agree."""
 
 
-def clause(text: str) -> bool:
-    """Whether a text is a clause that binds or permits somebody: long enough, with a word of duty or permission."""
+def clause(text: str, terms: ContractTerms | None = None) -> bool:
+    """Whether a text is a clause that binds, permits or frees: long enough, with such a word.
+
+    In a standard only key words in capitals bind, in contracts and policies also words such as "waive".
+    """
+    if terms is not None and terms.keywords:
+        return KEYWORD.search(text) is not None
     if len(text.split()) < _CLAUSE_WORDS:
         return False
-    binds = any(group(match[0], OBLIGATIONS) in BINDING for match in OBLIGATION.finditer(text))
-    return binds or NEGATION.search(text) is not None
+    if any(group(match[0], OBLIGATIONS) in BINDING for match in OBLIGATION.finditer(text)):
+        return True
+    if NEGATION.search(text):
+        return True
+    return terms is not None and terms.rules and any(one.search(text) for one in (BINDER, _BINDS, GRAVE))
 
 
 def group(words: str, groups: Mapping[str, str]) -> str:
@@ -227,12 +290,14 @@ class ContractTerms:
 
     Attributes:
         parties: short names and roles, as "Supplier".
-        rules: they are contracts, policies or laws: their clauses bind somebody.
+        rules: they are contracts, policies, laws or standards: their clauses bind somebody.
+        keywords: they are standards: key words in capitals bind, and nobody is a party.
     """
 
     parties: frozenset[str] = frozenset()
     defined: frozenset[str] = frozenset()
     rules: bool = False
+    keywords: bool = False
 
     @cached_property
     def party_pattern(self) -> re.Pattern[str]:
@@ -250,8 +315,16 @@ class ContractTerms:
 NO_TERMS = ContractTerms()
 
 
-def read_terms(*texts: str) -> ContractTerms:
-    """Read the parties and defined terms of two contracts, policies or laws; `NO_TERMS` of any other text."""
+KEYWORDS_BIND = ContractTerms(rules=True, keywords=True)
+
+
+def read_terms(*texts: str, kind: Genre = Genre.TEXT) -> ContractTerms:
+    """Read the parties and defined terms of two contracts, policies or laws; `NO_TERMS` of any other text.
+
+    A standard has none; where its key words stand in capitals, these bind.
+    """
+    if kind is Genre.STANDARD and all(map(has_keywords, texts)):
+        return KEYWORDS_BIND
     if not all(normative(text) for text in texts):
         return NO_TERMS
     parties: set[str] = set()
@@ -304,37 +377,3 @@ def _term(match: re.Match[str]) -> str:
 
 def _longest_first(names: Iterable[str]) -> list[str]:
     return [re.escape(name).replace(r"\ ", r"\s+") for name in sorted(names, key=lambda name: (-len(name), name))]
-
-
-class Genre(StrEnum):
-    """What a text is, in one word."""
-
-    CONTRACT = "contract"
-    POLICY = "policy"
-    PAPER = "paper"
-    TEXT = "text"
-
-
-def genre(document: Document) -> Genre:
-    """Name the genre of a document; a text that fits none is a text."""
-    kinds = {section.kind for section in document.sections}
-    abstract = SectionKind.ABSTRACT in kinds or _ABSTRACT.search(document.text[: 2 * _BEGINNING])
-    cites = SectionKind.REFERENCES in kinds or document.text.count("et al.") >= _CITES
-    if abstract and cites:
-        return Genre.PAPER
-    if not normative(document.text):
-        return Genre.TEXT
-    if _POLICY.search(document.title):
-        return Genre.POLICY
-    if _CONTRACT.search(document.title):
-        return Genre.CONTRACT
-    head = document.text[:_BEGINNING]
-    if _CONTRACT.search(head):
-        return Genre.CONTRACT
-    return Genre.POLICY if _POLICY.search(head) else Genre.TEXT
-
-
-def common_genre(a: Document, b: Document) -> Genre:
-    """The genre of two documents; a text where they differ."""
-    first, second = genre(a), genre(b)
-    return first if first is second else Genre.TEXT

@@ -4,7 +4,7 @@ Precision comes first. Only a short edit is flagged, and only if the whole passa
 changed its place is no difference. Numbers of tables, figures, list items, footnotes and citations are not flagged,
 because they follow from other edits; nor are numbers in formulas, along the axis of a chart, or in a new name ("GA4").
 How numbers are written is in `numbers` and `quantities`; words of duty and scope, parties and defined terms are in
-`contracts`.
+`contracts`; what is compared sentence by sentence is in `clauses`.
 """
 
 from __future__ import annotations
@@ -15,56 +15,31 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from colde_cli.documents.document import Span
+from colde_cli.similarity.clauses import clause_flags, weighed
 from colde_cli.similarity.contracts import (
-    BINDING,
+    BINDER,
+    BINDERS,
     BOUNDS,
     COMPARISON,
     COMPARISONS,
     EXCEPTION,
     EXCEPTIONS,
-    HEDGES,
     NEGATION,
     NO_TERMS,
-    OBLIGATION,
-    OBLIGATIONS,
     QUANTIFIER,
     QUANTIFIERS,
     SCOPE,
     SCOPES,
-    WEAK_ALONE,
     ContractTerms,
-    clause,
     group,
     is_speaker,
     party_value,
     term_value,
 )
-from colde_cli.similarity.mentions import FlagKind, Mention, differing, missing, touches
-from colde_cli.similarity.numbers import (
-    MONTHS,
-    NUMERAL,
-    SPELLED,
-    axis_numbers,
-    bibliographic,
-    footnote_marks,
-    formulas,
-    mostly_numbers,
-    names_something,
-    other_row,
-    written_twice,
-)
-from colde_cli.similarity.quantities import COUNT, QUANTITY, is_label, normal_form
+from colde_cli.similarity.mentions import Flag, FlagKind, Mention, differing, missing, touches
+from colde_cli.similarity.numbers import MONTHS, NUMERAL, SPELLED, mostly_numbers, names_something, other_row
+from colde_cli.similarity.quantities import COUNT, numbers
 from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, redline
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """A difference that matters, as the words of each text; "" where a text has no word of this kind."""
-
-    kind: FlagKind
-    a: str
-    b: str
-
 
 SHORT_EDIT = 12
 """Maximum number of words that a short edit deletes or inserts. A longer one is a new sentence, which people read."""
@@ -76,17 +51,6 @@ _EXCEPTION_EDIT = 40
 _EXCEPTION_BEGINS = 3
 """Maximum number of words before "except" in such an edit."""
 
-_LIMIT = re.compile(
-    r"\b(?:un|not )?(?:limited|restricted) to\b|\b(?:unlimited|irrevocabl[ey]|exclusive(?:ly)?)\b", re.I
-)
-"""Words of scope that weigh within a long edit: "only", "material" and "reasonable" are in too many of them."""
-
-_BEGINNING = 12
-"""Number of words of a clause that a flag shows."""
-
-_NUMBERED = r"(?:[(\[]\d+(?:\.\d+)*[)\]]|\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+)\s"
-# At the beginning of a text, or of a sentence within it.
-_ITEM = re.compile(rf"^\s*{_NUMBERED}|^\s*\d{{1,2}}\s+(?=[A-Z][a-z])|(?:(?<=[.!?:;])\s+|\n\s*){_NUMBERED}(?=\W*[A-Z])")
 _REFERENCE = re.compile(
     r"\b(?:sections?|articles?|clauses?|paragraphs?|subsections?|schedules?|exhibits?|annex|appendix|rules?|abschnitt|artikel"
     r"|ziffer|absatz|anlage|annexe|artículos?|sección|cláusulas?|anexo)\.?\s+"
@@ -104,6 +68,9 @@ _COUNTED = re.compile(r"\)?\s[a-z]{3}|\)?[.,;:]?$")
 """What follows a number that counts something: "24 pumps"; or the end of the text."""
 _MONTH = re.compile(MONTHS, re.IGNORECASE)
 _SENTENCE_ENDS = re.compile(r"[.!?;:]\s")
+_CAPITAL_BEFORE = re.compile(r"\b[A-Z][\w&]*,? $")
+_CAPITAL_AFTER = re.compile(r" [A-Z][a-z]")
+_WITHIN = re.compile(r"[\w,;] $")
 _STEP = 3
 """Maximum number of words over which a negation is moved without another meaning: "is not now", "is now not"."""
 _FIGURE = re.compile(NUMERAL)
@@ -121,7 +88,7 @@ def flags(a: str, b: str, ignore: IgnoreOptions = NOTHING_IGNORED, terms: Contra
     if b < a:  # so that a difference has the same flags whichever text comes first
         return tuple(replace(flag, a=flag.b, b=flag.a) for flag in flags(b, a, ignore, terms))
     all_edits = redline(a, b, readable=False, ignore=ignore)
-    edits = [edit for edit in all_edits if _short(a, edit.a) and _short(b, edit.b)]
+    edits = [edit for edit in all_edits if _short(a, edit.a) and _short(b, edit.b) and not is_case(a, b, edit)]
     if not all_edits:
         return ()
     # A unit and the number next to it are one edit only where numbers count.
@@ -133,15 +100,30 @@ def flags(a: str, b: str, ignore: IgnoreOptions = NOTHING_IGNORED, terms: Contra
     found = [*_values(a, b, near, ignore)]
     if not (mostly_numbers(a) or mostly_numbers(b)):  # a legend of a chart says "only", too
         flipped = _Changed(a, b, flips)
-        found += [*_phrases(flipped, terms), *_negations(flipped), *_exceptions(a, b, all_edits)]
+        duties = list(clause_flags(a, b, all_edits, terms))
+        negations = (flag for flag in _negations(flipped) if not any(_holds(duty, flag) for duty in duties))
+        found += [*duties, *_phrases(flipped, terms), *negations, *_exceptions(a, b, all_edits)]
         if not ignore.numbers:
             found += _Changed(a, b, edits).compared(references, _never)
-        found += _terms(flipped, terms)
-    if terms.rules:
-        found += _clauses(a, b, all_edits)
-    found += _names(a, b, edits, ignore, found)
+        if not terms.keywords:  # a standard has no parties
+            found += _terms(flipped, terms)
+    found = _with_names(found, _names(a, b, edits, ignore, found))
     order = {kind: place for place, kind in enumerate(FlagKind)}
+    found = [weighed(flag, a, b, terms) for flag in found]
     return tuple(sorted(dict.fromkeys(found), key=lambda flag: order[flag.kind]))
+
+
+def is_case(a: str, b: str, edit: Edit) -> bool:
+    """Whether an edit changes capital and small letters alone."""
+    return a[edit.a.start : edit.a.end].casefold() == b[edit.b.start : edit.b.end].casefold()
+
+
+def _holds(duty: Flag, negation: Flag) -> bool:
+    """Whether a flag on a duty shows a negation, too: "must not" became "may"."""
+    if duty.kind is not FlagKind.OBLIGATION:
+        return False
+    sides = ((negation.a, duty.a), (negation.b, duty.b))
+    return all(words.casefold() in shown.casefold().split() for words, shown in sides if words)
 
 
 def _short(text: str, span: Span, limit: int = SHORT_EDIT) -> bool:
@@ -149,22 +131,6 @@ def _short(text: str, span: Span, limit: int = SHORT_EDIT) -> bool:
 
 
 # Numbers
-
-
-def numbers(text: str) -> tuple[Mention, ...]:
-    """Find all dates, amounts, percentages, numbers with a unit and bare numbers that are more than a label."""
-    items = (Span(*item.span()) for item in _ITEM.finditer(text))
-    if bibliographic(text):
-        return ()
-    labels = [*items, *axis_numbers(text), *footnote_marks(text), *formulas(text), *written_twice(text)]
-    mentions = []
-    for match in QUANTITY.finditer(text):
-        label = any(span.start <= match.start() and match.end() <= span.end for span in labels)
-        if label or is_label(text, match):
-            continue
-        kind = FlagKind[(match.lastgroup or "number").upper()]
-        mentions.append(Mention(kind, normal_form(match[0], kind.value), Span(*match.span())))
-    return tuple(mentions)
 
 
 def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Iterator[Flag]:
@@ -271,9 +237,7 @@ class _Changed:
             deleted = [mention for mention in gone if touches(mention.span, edit.a)]
             inserted = [mention for mention in new if touches(mention.span, edit.b)]
             if deleted and inserted:
-                if {deleted[0].value, inserted[0].value} != HEDGES:
-                    words = _words_of(self.a, deleted[0]), _words_of(self.b, inserted[0])
-                    yield Flag(deleted[0].kind, *words)
+                yield Flag(deleted[0].kind, _words_of(self.a, deleted[0]), _words_of(self.b, inserted[0]))
                 continue
             if counts := [mention for mention in deleted if alone(self.a, mention)]:
                 yield Flag(counts[0].kind, _words_of(self.a, counts[0]), "")
@@ -286,8 +250,9 @@ class _Changed:
 
 
 def _phrases(changed: _Changed, terms: ContractTerms) -> Iterator[Flag]:
+    if terms.rules and not terms.keywords:
+        yield from changed.compared(partial(_binders, terms), _always)
     for kind, pattern, groups, alone in (
-        (FlagKind.OBLIGATION, OBLIGATION, OBLIGATIONS, _binding if terms.rules else _duty),
         (FlagKind.SCOPE, SCOPE, SCOPES, _always),
         (FlagKind.SCOPE, QUANTIFIER, QUANTIFIERS, _never),
         (FlagKind.COMPARISON, COMPARISON, COMPARISONS, _bounds),
@@ -296,18 +261,25 @@ def _phrases(changed: _Changed, terms: ContractTerms) -> Iterator[Flag]:
 
 
 def _mentions(kind: FlagKind, pattern: re.Pattern[str], groups: Mapping[str, str], text: str) -> list[Mention]:
-    """Find phrases with their groups; a capitalised "May" is a month, or begins a question."""
-    matches = (match for match in pattern.finditer(text) if match[0] not in ("May", "Will"))
+    """Find phrases with their groups; words within a name are none, such as "Limited" in "Osei Brewing Limited"."""
+    matches = (match for match in pattern.finditer(text) if not _in_name(text, match))
     return [Mention(kind, group(match[0], groups), Span(*match.span())) for match in matches]
 
 
-def _binding(text: str, mention: Mention) -> bool:
-    words = text[mention.span.start : mention.span.end].casefold()
-    return mention.value in BINDING and words not in WEAK_ALONE
+def _in_name(text: str, match: re.Match[str]) -> bool:
+    """Whether a word with a capital stands beside another one within a sentence."""
+    words = match[0]
+    if not words[0].isupper() or words.isupper():
+        return False
+    return _CAPITAL_BEFORE.search(text, 0, match.start()) is not None or (
+        _CAPITAL_AFTER.match(text, match.end()) is not None and _WITHIN.search(text, 0, match.start()) is not None
+    )
 
 
-def _duty(text: str, mention: Mention) -> bool:
-    return mention.value == "duty" and _binding(text, mention)
+def _binders(terms: ContractTerms, text: str) -> list[Mention]:
+    """Find words that bind or free; not those that are defined terms: "the Release"."""
+    found = _mentions(FlagKind.OBLIGATION, BINDER, BINDERS, text)
+    return [mention for mention in found if text[mention.span.start : mention.span.end] not in terms.defined]
 
 
 def _always(_: str, __: Mention) -> bool:
@@ -379,35 +351,6 @@ def _from_exception(text: str, edit: Span, exceptions: Sequence[Mention]) -> str
     return ""
 
 
-def _clauses(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
-    """Flag long edits that delete or insert a clause, and little else."""
-    for edit in edits:
-        deleted, inserted = a[edit.a.start : edit.a.end], b[edit.b.start : edit.b.end]
-        if not _short(a, edit.a) and 3 * len(inserted) < len(deleted) and _weighs(deleted):
-            yield Flag(FlagKind.CLAUSE, beginning(deleted), "")
-        if not _short(b, edit.b) and 3 * len(deleted) < len(inserted) and _weighs(inserted):
-            yield Flag(FlagKind.CLAUSE, "", beginning(inserted))
-
-
-def _weighs(text: str) -> bool:
-    """Whether part of a sentence is a clause, or limits one: "limited to $50,000 in each year"."""
-    measures = {mention.kind for mention in numbers(text)} - {FlagKind.NUMBER}
-    return clause(text) or bool(measures or EXCEPTION.search(text) or _LIMIT.search(text))
-
-
-def one_sided_flags(a: str, b: str, terms: ContractTerms) -> tuple[Flag, ...]:
-    """Flag a passage of only one document, if it is a clause of a contract, policy or law; the other text is ""."""
-    if not terms.rules or not clause(a or b):
-        return ()
-    return (Flag(FlagKind.CLAUSE, beginning(a), beginning(b)),)
-
-
-def beginning(text: str) -> str:
-    """The first words of a clause, as they are written."""
-    words = list(re.finditer(r"\S+", text))[:_BEGINNING]
-    return text[words[0].start() : words[-1].end()] if words else ""
-
-
 # References, parties, terms and names
 
 
@@ -467,6 +410,18 @@ def _names(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions, found: 
         if differs and not (old in shown and new in shown):
             names.append(Flag(FlagKind.NAME, old, new))
     return names
+
+
+def _with_names(found: Sequence[Flag], names: Sequence[Flag]) -> list[Flag]:
+    """Join to each party or term that came or went alone the name in its place; add the other names."""
+    joined, left = list(found), list(names)
+    for place, flag in enumerate(joined):
+        if flag.kind in (FlagKind.PARTY, FlagKind.TERM) and not (flag.a and flag.b):
+            other = next((name for name in left if flag.a == name.a or flag.b == name.b), None)
+            if other is not None:
+                joined[place] = Flag(flag.kind, other.a, other.b)
+                left.remove(other)
+    return [*joined, *left]
 
 
 def _rarer(name: str, here: str, there: str, ignore: IgnoreOptions) -> bool:

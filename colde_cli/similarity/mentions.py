@@ -22,9 +22,9 @@ class FlagKind(StrEnum):
     """The kind of difference, the weightiest first: all that is said of a kind stands in its line.
 
     Attributes:
-        weight: of a change with this flag; an edit without a flag weighs less than 5.
+        weight: of a change with this flag, at least; an edit without a flag weighs less than 5.
         subject: of a remark, as in "An amount changed".
-        touched: what a change with this flag touches; "" for a clause that came or went, which is counted by itself.
+        touched: what a change with this flag touches.
     """
 
     weight: float
@@ -42,7 +42,7 @@ class FlagKind(StrEnum):
     DATE = "date", 8.0, "A date", "dates"
     UNIT = "unit", 8.0, "A unit", "units"
     NUMBER = "number", 7.0, "A number", "numbers"
-    CLAUSE = "clause", 6.5, "A clause", ""
+    CLAUSE = "clause", 6.5, "A clause", "clauses"
     REFERENCE = "reference", 6.0, "A reference", "references"
     TERM = "term", 6.0, "A defined term", "terms"
     NAME = "name", 6.0, "A name", "names"
@@ -53,6 +53,20 @@ class FlagKind(StrEnum):
         kind._value_ = name
         kind.weight, kind.subject, kind.touched = weight, subject, touched
         return kind
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A difference that matters, as the words of each text; "" where a text has no word of this kind.
+
+    Attributes:
+        gravity: what is added to the weight of its kind, 0 to 3: a waiver weighs more than another clause.
+    """
+
+    kind: FlagKind
+    a: str
+    b: str
+    gravity: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from colde_cli.documents.document import Span
 from colde_cli.documents.passages import Passage
-from colde_cli.similarity.flags import Flag
+from colde_cli.similarity.mentions import Flag
 from colde_cli.similarity.redline import Edit
 
 VERSIONS = 0.5

@@ -5,7 +5,21 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from colde_cli.similarity.numbers import DATE, IN_WORDS, MONTHS, NUMERAL, SPELLED, in_figures
+from colde_cli.documents.document import Span
+from colde_cli.similarity.mentions import FlagKind, Mention
+from colde_cli.similarity.numbers import (
+    DATE,
+    IN_WORDS,
+    MONTHS,
+    NUMERAL,
+    SPELLED,
+    axis_numbers,
+    bibliographic,
+    footnote_marks,
+    formulas,
+    in_figures,
+    written_twice,
+)
 from colde_cli.similarity.redline import plain
 
 COUNT = re.compile(rf"-?{NUMERAL}(?:thousand|million|billion|bn|[km]\b)?|^(?:{'|'.join(SPELLED)})")
@@ -63,6 +77,27 @@ _DATED = re.compile(r"(?:\d.*)?[^\W\d_]{3}.*\s\d{4}$", re.DOTALL)
 """A date with month and year; the "5 may" of "Section 5 may apply" is none."""
 _BEFORE = 40
 """Number of characters before a number that may hold the word that makes it a label."""
+
+
+_NUMBERED = r"(?:[(\[]\d+(?:\.\d+)*[)\]]|\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+)\s"
+# At the beginning of a text, or of a sentence within it.
+_ITEM = re.compile(rf"^\s*{_NUMBERED}|^\s*\d{{1,2}}\s+(?=[A-Z][a-z])|(?:(?<=[.!?:;])\s+|\n\s*){_NUMBERED}(?=\W*[A-Z])")
+
+
+def numbers(text: str) -> tuple[Mention, ...]:
+    """Find all dates, amounts, percentages, numbers with a unit and bare numbers that are more than a label."""
+    items = (Span(*item.span()) for item in _ITEM.finditer(text))
+    if bibliographic(text):
+        return ()
+    labels = [*items, *axis_numbers(text), *footnote_marks(text), *formulas(text), *written_twice(text)]
+    mentions = []
+    for match in QUANTITY.finditer(text):
+        label = any(span.start <= match.start() and match.end() <= span.end for span in labels)
+        if label or is_label(text, match):
+            continue
+        kind = FlagKind[(match.lastgroup or "number").upper()]
+        mentions.append(Mention(kind, normal_form(match[0], kind.value), Span(*match.span())))
+    return tuple(mentions)
 
 
 def is_label(text: str, quantity: re.Match[str]) -> bool:

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from colde_cli.similarity.clause_labels import ClauseLabel, clause_labels, labels_within, without_name
-from colde_cli.similarity.flags import Flag
-from colde_cli.similarity.mentions import FlagKind
+from colde_cli.similarity.mentions import Flag, FlagKind
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document

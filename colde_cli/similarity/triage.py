@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from colde_cli.documents.document import Document
@@ -21,6 +22,8 @@ _FURTHER, _MAX_FURTHER = 0.2, 5
 """Weight added for each further flag of a passage, up to a number of flags."""
 _WORDS, _MAX_WORDS = 0.45, 4.5
 """Weight added for each doubling of the words that changed, and its maximum; a tenth of that beside a flag."""
+_SAME_RUN = 1.0
+"""Taken from the weight of a clause that came or went beside a weightier one: they are one new or dropped section."""
 _THROUGHOUT = 3
 """Minimum number of passages with the same replacement and no other edit that make one change."""
 
@@ -48,7 +51,7 @@ def weight(pair: PassagePair) -> float:
     if not pair.flags:
         return round(words, 3)
     further = _FURTHER * min(_MAX_FURTHER, len(pair.flags) - 1)
-    return round(max(flag.kind.weight for flag in pair.flags) + further + words / 10, 3)
+    return round(max(flag.kind.weight + flag.gravity for flag in pair.flags) + further + words / 10, 3)
 
 
 def changed_words(pair: PassagePair) -> int:
@@ -70,12 +73,29 @@ def ordered_changes(pairs: Sequence[PassagePair]) -> tuple[WeightedChange, ...]:
         for words, found in throughout.items()
     ]
     grouped = {number for found in throughout.values() for number in found}
+    beside = _beside_weightier(pairs)
     changes += [
-        WeightedChange((number,), weight(pair))
+        WeightedChange((number,), round(weight(pair) - _SAME_RUN * (number in beside), 3))
         for number, pair in enumerate(pairs)
         if pair.state is not State.SAME and number not in grouped
     ]
     return tuple(sorted(changes, key=lambda change: (-change.weight, change.pairs)))
+
+
+def _beside_weightier(pairs: Sequence[PassagePair]) -> set[int]:
+    """The flagged passages of only one document in a row within a section, but for the weightiest of each row."""
+    beside: set[int] = set()
+    for side, row in groupby(enumerate(pairs), key=lambda item: _only_side(item[1])):
+        flagged = [(weight(pair), -number) for number, pair in row if side is not None and pair.flags]
+        beside |= {-number for _, number in sorted(flagged)[:-1]}
+    return beside
+
+
+def _only_side(pair: PassagePair) -> tuple[State, int] | None:
+    """The one document that has a passage, and its section there; None for a passage of both."""
+    if pair.a and pair.b:
+        return None
+    return pair.state, (pair.a or pair.b)[0].section
 
 
 def replacement(pair: PassagePair) -> tuple[str, str] | None:

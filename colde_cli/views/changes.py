@@ -18,7 +18,7 @@ from colde_cli.views.wording import apart_from, listed, page_range, plain, plura
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
-    from colde_cli.similarity.flags import Flag
+    from colde_cli.similarity.mentions import Flag
     from colde_cli.similarity.redline import Edit
     from colde_cli.similarity.typesetting import TypesettingPlace
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from colde_cli.documents.passages import Passage
     from colde_cli.documents.pdf.places import PagePlaces, Quad
     from colde_cli.similarity.comparison import Comparison
-    from colde_cli.similarity.flags import Flag
+    from colde_cli.similarity.mentions import Flag
     from colde_cli.similarity.redline import Edit
     from colde_cli.similarity.triage import WeightedChange
 

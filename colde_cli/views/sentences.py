@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from colde_cli.similarity.contracts import Genre, common_genre
+from colde_cli.similarity.genre import Genre, common_genre
 from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.outside_changes import NOTHING_OUTSIDE
 from colde_cli.similarity.pairs import State, extents

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from colde_cli.scoring.profile import FieldInfo
     from colde_cli.scoring.score import ScorePart
     from colde_cli.similarity.comparison import Comparison
-    from colde_cli.similarity.flags import Flag
+    from colde_cli.similarity.mentions import Flag
     from colde_cli.similarity.pairs import Extent, PassagePair
     from colde_cli.similarity.redline import IgnoreOptions
     from colde_cli.similarity.section_changes import SectionChange
@@ -310,7 +310,9 @@ def flag_words(flags: Sequence[Flag], limit: int | None = None) -> list[tuple[st
 
 
 def _came_or_went(a: str, b: str) -> str:
-    """A clause of only one document, with its first words."""
+    """A clause of only one document, or in other words, with its first words."""
+    if a and b:
+        return replaced(a, b)
     return f"new: {shorten(b, _FLAGGED)}" if b else f"dropped: {shorten(a, _FLAGGED)}"
 
 

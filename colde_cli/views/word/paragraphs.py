@@ -18,7 +18,7 @@ from colde_cli.views.wording import heading, page_range, plural, shorten
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.documents.passages import Passage
-    from colde_cli.similarity.flags import Flag
+    from colde_cli.similarity.mentions import Flag
     from colde_cli.similarity.pairs import Alignment, PassagePair
     from colde_cli.similarity.redline import Edit
 

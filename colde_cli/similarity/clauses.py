@@ -1,0 +1,302 @@
+"""Compare two passages clause by clause: what each commands or permits, and which clauses came or went.
+
+A clause is a sentence here. Sentences are aligned by the words that were kept. Of two aligned sentences the words of
+duty and permission are compared as sets: "shall pay" became "either shall or may pay", however much else was reworded.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from colde_cli.documents.chunking import whole_sentence_starts
+from colde_cli.documents.document import Span
+from colde_cli.documents.passages import stripped
+from colde_cli.similarity.contracts import (
+    BINDER,
+    BINDERS,
+    BINDING,
+    EXCEPTION,
+    EXCLUDED,
+    FREES,
+    GRAVE,
+    HEDGES,
+    NEGATION,
+    NORMS,
+    OBLIGATION,
+    OBLIGATIONS,
+    WEAK_ALONE,
+    ContractTerms,
+    clause,
+    group,
+)
+from colde_cli.similarity.genre import KEYWORD
+from colde_cli.similarity.mentions import Flag, FlagKind, Mention, differing
+from colde_cli.similarity.quantities import numbers
+from colde_cli.similarity.redline import Edit
+
+_LONG = 12
+"""A clause of which more words than this came or went is flagged for itself."""
+_REQUIREMENT = 3
+"""The same, of a sentence of a standard with a key word: a condition that is added changes what conforms."""
+_SAME_SENTENCE = 0.5
+"""Share of the shorter of two aligned sentences that was kept, at least."""
+_FLIP = 4
+"""Maximum number of words of an edit in which a lone word of duty is flagged, where texts set no rules."""
+_BEGINNING = 12
+"""Number of words of a clause that a flag shows."""
+_LIMIT = re.compile(
+    r"\b(?:un|not )?(?:limited|restricted) to\b|\b(?:unlimited|irrevocabl[ey]|exclusive(?:ly)?)\b", re.I
+)
+"""Words of scope that weigh within a long edit: "only", "material" and "reasonable" are in too many of them."""
+_KEYWORD_GROUPS = {
+    **dict.fromkeys(("MUST", "SHALL", "REQUIRED"), "DUTY"),
+    **dict.fromkeys(("MUST NOT", "SHALL NOT"), "PROHIBITION"),
+    **dict.fromkeys(("SHOULD", "RECOMMENDED"), "ADVICE"),
+    **dict.fromkeys(("MAY", "OPTIONAL"), "PERMISSION"),
+}
+_IDIOM = re.compile(r"\bas the case $")
+"""What "may" follows where it permits nothing: "as the case may be"."""
+_STRENGTH = {"PERMISSION": 0.5, "ADVICE": 1.5}
+"""Gravity of a requirement of a standard, by its key word; of a duty or prohibition 2.5."""
+_FLIPPED = 0.5
+"""Gravity of a duty that became a permission, or the like."""
+_MOST = 3.0
+_WEIGHED = (FlagKind.NAME, FlagKind.TERM, FlagKind.REFERENCE)
+_SHARED = 0.8
+"""Share of the gravity of a clause that a name, term or reference in it has."""
+_NEGATED = (
+    {"duty", "prohibition"}, {"permission", "prohibition"}, {"duty", "no duty"}, {"advice", "advice against"},
+    {"DUTY", "PROHIBITION"}, {"ADVICE", "ADVICE NOT"}, {"PERMISSION", "PERMISSION NOT"},
+)  # fmt: skip
+"""Groups of which one negates the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """A sentence of A and its partner in B; one of them is None for a sentence of only one text."""
+
+    a: Span | None
+    b: Span | None
+
+
+def _sentences(text: str) -> list[Span]:
+    starts = whole_sentence_starts(text)
+    spans = (stripped(text, start, end) for start, end in itertools.pairwise([*starts, len(text)]))
+    return [span for span in spans if len(span)]
+
+
+def _kept(a: str, b: str, edits: Sequence[Edit]) -> Iterator[tuple[Span, Span]]:
+    """The stretches of both texts between the edits."""
+    ends = (0, 0)
+    for edit in [*edits, Edit(Span(len(a), len(a)), Span(len(b), len(b)))]:
+        yield Span(ends[0], edit.a.start), Span(ends[1], edit.b.start)
+        ends = (edit.a.end, edit.b.end)
+
+
+def _aligned(a: str, b: str, edits: Sequence[Edit]) -> list[_Clause]:
+    """Align the sentences of two texts: each with the one that it shares the most with, and that with it."""
+    left, right = _sentences(a), _sentences(b)
+    shared: defaultdict[tuple[int, int], int] = defaultdict(int)
+    for old, new in _kept(a, b, edits):
+        moved = new.start - old.start  # a blank more or less does not matter
+        for i, j in itertools.product(_within(left, old), _within(right, new)):
+            start = max(left[i].start, right[j].start - moved, old.start)
+            shared[i, j] += max(0, min(left[i].end, right[j].end - moved, old.end) - start)
+    of_a = {i: max((n, -j) for (k, j), n in shared.items() if k == i) for i in {i for i, _ in shared}}
+    of_b = {j: max((n, -i) for (i, k), n in shared.items() if k == j) for j in {j for _, j in shared}}
+    partner = {
+        i: -j
+        for i, (n, j) in of_a.items()
+        if -of_b[-j][1] == i and n >= _SAME_SENTENCE * min(len(left[i]), len(right[-j]))
+    }
+    taken = set(partner.values())
+    return [
+        *(_Clause(span, right[partner[i]] if i in partner else None) for i, span in enumerate(left)),
+        *(_Clause(None, span) for j, span in enumerate(right) if j not in taken),
+    ]
+
+
+def _within(spans: Sequence[Span], stretch: Span) -> list[int]:
+    return [place for place, span in enumerate(spans) if span.start < stretch.end and stretch.start < span.end]
+
+
+def clause_flags(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms) -> Iterator[Flag]:
+    """Flag what two passages command or permit otherwise, and the clauses that came or went in one of them.
+
+    Args:
+        edits: all edits between the passages, each as small as possible.
+        terms: clauses that came or went are flagged in texts that set rules.
+    """
+    for one in _aligned(a, b, edits):
+        if one.a is not None and one.b is not None:
+            yield from _reworded(a, b, one.a, one.b, edits, terms)
+        elif terms.rules:
+            text = a[one.a.start : one.a.end] if one.a else b[one.b.start : one.b.end] if one.b else ""
+            if clause(text, terms) and _is_new(one, edits, len(text)):
+                said = beginning(text)
+                yield Flag(FlagKind.CLAUSE, said if one.a else "", said if one.b else "", gravity(text, terms))
+
+
+def _is_new(one: _Clause, edits: Sequence[Edit], length: int) -> bool:
+    """Whether edits hold most of a sentence without a partner: else it was only cut otherwise, or joined."""
+    spans = [edit.a if one.a else edit.b for edit in edits]
+    whole = one.a or one.b
+    held = sum(max(0, min(span.end, whole.end) - max(span.start, whole.start)) for span in spans) if whole else 0
+    return 2 * held > length
+
+
+def _reworded(a: str, b: str, old: Span, new: Span, edits: Sequence[Edit], terms: ContractTerms) -> Iterator[Flag]:
+    """The flags of a sentence that both texts have."""
+    inside = [edit for edit in edits if _beside(edit.a, old) and _beside(edit.b, new)]
+    if not inside:
+        return
+    yield from _norms(a, b, old, new, inside, terms)
+    if not terms.rules:
+        return
+    gone = [a[max(edit.a.start, old.start) : min(edit.a.end, old.end)] for edit in inside]
+    come = [b[max(edit.b.start, new.start) : min(edit.b.end, new.end)] for edit in inside]
+    longest = max(gone, key=len), max(come, key=len)
+    lost, won = (sum(len(words.split()) for words in side) for side in (gone, come))
+    text = a[old.start : old.end] + " " + b[new.start : new.end]
+    if terms.keywords:
+        counts = abs(won - lost) > _REQUIREMENT and clause(text, terms)
+    else:
+        few, many = sorted((lost, won))
+        counts = many > _LONG and 3 * few < many and (clause(text, terms) or _measures(" ".join(longest)))
+    if counts:
+        said = (beginning(longest[0]), "") if lost > won else ("", beginning(longest[1]))
+        yield Flag(FlagKind.CLAUSE, *said, gravity(text, terms))
+
+
+def _beside(edit: Span, sentence: Span) -> bool:
+    return edit.start <= sentence.end and sentence.start <= edit.end
+
+
+def gravity(text: str, terms: ContractTerms) -> float:
+    """How much a clause weighs beside others that come or go, 0 to 3: by what it commands, grants or frees from."""
+    if terms.keywords:
+        groups = (mention.value for mention in norms(text, terms) if mention.value.isupper())
+        return max((_STRENGTH.get(value.removesuffix(" NOT"), 2.5) for value in groups), default=0.0)
+    binders = {group(match[0], BINDERS) for match in BINDER.finditer(text)}
+    said = {group(match[0], OBLIGATIONS) for match in OBLIGATION.finditer(text)}
+    kinds = {mention.kind for mention in numbers(text)}
+    grave = len({match[0].casefold() for match in GRAVE.finditer(text)}) + 2 * len(binders & FREES)
+    more = 0.6 * grave + 0.4 * len(binders - FREES)
+    more += 1.2 * bool(EXCLUDED.search(text)) + 0.8 * (FlagKind.AMOUNT in kinds)
+    more += 0.4 * bool(kinds & {FlagKind.UNIT, FlagKind.PERCENTAGE})
+    more += 0.6 if said & {"duty", "prohibition", "liable"} else 0.3 * bool(said & NORMS or NEGATION.search(text))
+    return round(min(_MOST, more), 3)
+
+
+def _measures(text: str) -> bool:
+    """Whether part of a sentence limits it: "limited to $50,000 in each year"."""
+    kinds = {mention.kind for mention in numbers(text)} - {FlagKind.NUMBER}
+    return bool(kinds or EXCEPTION.search(text) or _LIMIT.search(text))
+
+
+def _norms(a: str, b: str, old: Span, new: Span, edits: Sequence[Edit], terms: ContractTerms) -> Iterator[Flag]:
+    """Flag the words of duty and permission that one of two aligned sentences has less often, or in another place."""
+    left = [mention for mention in norms(a, terms) if old.start <= mention.span.start < old.end]
+    right = [mention for mention in norms(b, terms) if new.start <= mention.span.start < new.end]
+    gone, come = differing(a, b, edits, left, right)
+    gone = [mention for mention in gone if any(_at(mention, edit.a) for edit in edits)]
+    come = [mention for mention in come if any(_at(mention, edit.b) for edit in edits)]
+    for first, second in zip(gone, come, strict=False):
+        one, other = _words(a, first), _words(b, second)
+        if {first.value, second.value} != HEDGES and not _negates(first, second, one, other):
+            yield Flag(FlagKind.OBLIGATION, one, other, _FLIPPED)
+    for mention in gone[len(come) :]:
+        if _counts_alone(a, mention, [edit.a for edit in edits], terms):
+            yield Flag(FlagKind.OBLIGATION, _words(a, mention), "")
+    for mention in come[len(gone) :]:
+        if _counts_alone(b, mention, [edit.b for edit in edits], terms):
+            yield Flag(FlagKind.OBLIGATION, "", _words(b, mention))
+
+
+def norms(text: str, terms: ContractTerms) -> list[Mention]:
+    """Find the words of duty and permission; a capitalised "May" is a month, or begins a question.
+
+    In a standard key words in capitals mean something else than the same words in small letters.
+    """
+    found = []
+    if terms.keywords:
+        for match in KEYWORD.finditer(text):
+            phrase = " ".join(match[0].split())
+            value = _KEYWORD_GROUPS.get(phrase) or f"{_KEYWORD_GROUPS[phrase.removesuffix(' NOT')]} NOT"
+            found.append(Mention(FlagKind.OBLIGATION, value, Span(*match.span())))
+    keywords = {mention.span.start for mention in found}
+    found += [
+        Mention(FlagKind.OBLIGATION, group(match[0], OBLIGATIONS), Span(*match.span()))
+        for match in OBLIGATION.finditer(text)
+        if match[0] not in ("May", "Will")
+        and match.start() not in keywords
+        and not _IDIOM.search(text, 0, match.start())
+    ]
+    return sorted(found, key=lambda mention: mention.span.start)
+
+
+def _negates(first: Mention, second: Mention, one: str, other: str) -> bool:
+    """Whether a negation alone came or went: it is a flag by itself."""
+    a, b = set(one.casefold().split()), set(other.casefold().split())
+    return {first.value, second.value} in _NEGATED and (a < b or b < a)
+
+
+def _counts_alone(text: str, mention: Mention, edits: Sequence[Span], terms: ContractTerms) -> bool:
+    """Whether a word of duty or permission matters that has no counterpart in the other sentence."""
+    if terms.keywords:
+        binds = mention.value.isupper()
+    else:
+        binds = mention.value in (BINDING if terms.rules else ("duty",))
+        binds = binds and _words(text, mention).casefold() not in WEAK_ALONE
+    most = _LONG if terms.rules else _FLIP
+    return binds and any(_at(mention, edit) and len(text[edit.start : edit.end].split()) <= most for edit in edits)
+
+
+def _at(mention: Mention, edit: Span) -> bool:
+    """Whether an edit changes a mention, or puts a word right before or behind it, such as "not"."""
+    return edit.start <= mention.span.end + 1 and mention.span.start <= edit.end + 1
+
+
+def _words(text: str, mention: Mention) -> str:
+    return text[mention.span.start : mention.span.end]
+
+
+def one_sided_flags(a: str, b: str, terms: ContractTerms) -> tuple[Flag, ...]:
+    """Flag a passage of only one document, if it is a clause of a text that sets rules; the other text is ""."""
+    if not terms.rules or not clause(a or b, terms):
+        return ()
+    return (Flag(FlagKind.CLAUSE, beginning(a), beginning(b), gravity(a or b, terms)),)
+
+
+def rewritten_flags(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms) -> tuple[Flag, ...]:
+    """Flag a clause that says in other words what another one said, if most words of both changed."""
+    if not terms.rules or not (clause(a, terms) or clause(b, terms)):
+        return ()
+    lost = sum(len(a[edit.a.start : edit.a.end].split()) for edit in edits)
+    won = sum(len(b[edit.b.start : edit.b.end].split()) for edit in edits)
+    if 2 * lost < len(a.split()) and 2 * won < len(b.split()):
+        return ()
+    return (Flag(FlagKind.CLAUSE, beginning(a), beginning(b), max(gravity(a, terms), gravity(b, terms))),)
+
+
+def weighed(flag: Flag, a: str, b: str, terms: ContractTerms) -> Flag:
+    """Give a changed name, term or reference of two clauses the gravity of the clause: "the laws of Texas"."""
+    if flag.kind not in _WEIGHED or terms.keywords or not terms.rules:
+        return flag
+    sentences = [
+        text[span.start : span.end]
+        for text, words in ((a, flag.a), (b, flag.b))
+        for span in _sentences(text)
+        if words and words in text[span.start : span.end]
+    ]
+    return replace(flag, gravity=max((gravity(sentence, terms) for sentence in sentences), default=0.0) * _SHARED)
+
+
+def beginning(text: str) -> str:
+    """The first words of a clause, as they are written."""
+    words = list(re.finditer(r"\S+", text))[:_BEGINNING]
+    return text[words[0].start() : words[-1].end()] if words else ""
