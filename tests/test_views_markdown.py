@@ -27,7 +27,7 @@ A = document([("1 Payment", PAYMENT)])
 B = document(
     [
         ("1 Payment", "The council shall pay 63 dollars to anybody within the year."),
-        ("2 Notice", "Notice is given in writing to the <office> at the market."),
+        ("2 Notice", "Notice is given by post to the <office> at the market."),
     ]
 )
 

@@ -243,7 +243,7 @@ GRAVE = re.compile(
     r"|governing law|governed by|laws? of|sue|claims?|proceedings?|lawsuits?|disputes?|injunctive|breach(?:es)?"
     r"|violat\w+|irrevocabl[ey]|perpetual|exclusive(?:ly)?|licen[cs]es?|rights? (?:to|for)|reserves? the right"
     r"|haft(?:et|en|ung)|schadens?ersatz|vertragsstrafe\w*|gerichtsstand|schiedsgericht\w*|klagen?|ansprüche|verstoß\w*"
-    r"|verstöße\w*|lizenz|responsabilité|dommages|pénalités?|tribuna(?:l|ux|les)|juridiction|arbitrage|litiges?|droit de"
+    r"|verstöße\w*|lizenz|responsabilité|dommages|pénalités?|tribuna(?:l|ux|les)|juridiction|litiges?|droit de"
     r"|responsabilidad|daños|penalización|jurisdicción|arbitraje|litigios?|demandas?|incumplimiento|derecho a)\b",
     re.IGNORECASE,
 )
