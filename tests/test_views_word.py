@@ -23,7 +23,7 @@ from colde_cli.documents.reading import read
 from colde_cli.errors import OptionError
 from colde_cli.similarity.alignment import align
 from colde_cli.views.output import Format, choose_format
-from colde_cli.views.word.markup import resolve
+from colde_cli.views.word.earlier import resolve
 from colde_cli.views.word.tracked_file import comparison_docx, read_resolved, redline_docx
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from docx.oxml.ns import qn
 
 from colde_cli.documents.document import Document
 from colde_cli.similarity.tracked_changes import Flow
-from colde_cli.views.word.markup import resolve
+from colde_cli.views.word.earlier import resolve
 
 _BLANKS = {qn("w:br"): "\n", qn("w:tab"): "\t"}
 

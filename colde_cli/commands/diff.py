@@ -24,6 +24,7 @@ from colde_cli.commands.options import (
     ReportsOption,
     Runtime,
     Selection,
+    Signature,
     TopOption,
     format_option,
     option,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.sources import Comparing, Reading
     from colde_cli.views.blocks import PairOfFiles
+    from colde_cli.views.word.tracked_file import Authorship
 
 FORMATS = tuple(Format)
 _SCORED = (Format.JSON, Format.JSONL, Format.HTML)
@@ -106,6 +108,7 @@ def diff(
             help="A review of A, a file with comments or a list of remarks: shows what became of each remark.",
         ),
     ] = None,
+    signature: Signature,
     reports: ReportsOption = None,
     fail_under: FailUnderOption = None,
     ending: Ending,
@@ -142,6 +145,7 @@ def diff(
         _refuse({"--annotate": annotate, "--fail-under": fail_under}, "does not go with --comments")
         raise ending.after(_answer_comments(a, b, comments, opened, compared, format, out, reporter), ())
     chosen = choose_format(format, out.output, (a, b, *ignored.like), FORMATS)
+    authorship = signature.authorship(selection.tracked) if chosen is Format.DOCX else None
     if annotate is not None or chosen is Format.PDF:
         _check_pages(a, b, chosen, annotate, ignored.like)
     from colde_cli.views.progress import progress
@@ -158,7 +162,7 @@ def diff(
     if annotate is not None:
         _annotate(comparison, annotate, reading, reporter)
     if chosen in BINARY and out.output is not None:
-        _write_binary(comparison, chosen, out.output, reading, reporter)
+        _write_binary(comparison, chosen, out.output, reading, authorship, reporter)
     else:
         shown = reporter.verbose or fail_under is not None  # whoever sets a limit wants to see the score
         with stage("output"):  # JSON is made while it is written
@@ -194,14 +198,22 @@ def _check_pages(a: str, b: str, chosen: Format, annotate: Path | None, like: tu
         require_extra("pdf", "A .pdf file from documents that are not both PDF files")
 
 
-def _write_binary(comparison: Comparison, chosen: Format, output: Path, reading: Reading, reporter: Reporter) -> None:
+def _write_binary(
+    comparison: Comparison,
+    chosen: Format,
+    output: Path,
+    reading: Reading,
+    authorship: Authorship | None,
+    reporter: Reporter,
+) -> None:
     """Write tracked changes, or the pages of two PDFs side by side; of other documents, their text as one column."""
-    if chosen is Format.DOCX:
+    if authorship is not None:
         from colde_cli.views.word.tracked_file import comparison_docx
 
-        redline = comparison_docx(comparison)
+        redline = comparison_docx(comparison, authorship)
         for sentence in redline.warnings:
             reporter.warning(sentence)
+        reporter.about_redline(redline.notes)
         write_file([redline.content], output)
         return
     from colde_cli.views.annotated import why_no_pages

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from colde_cli.model_api import Model
     from colde_cli.similarity.redline import IgnoreOptions
     from colde_cli.similarity.sources import Reading
+    from colde_cli.views.word.tracked_file import Authorship
 
 _METAVAR = 40
 """Maximum length of a list of formats that the help shows in place of the value."""
@@ -150,6 +151,42 @@ class Destination:
 
 
 @dataclass(frozen=True, slots=True)
+class Signature:
+    """Who signs the tracked changes of a Word file, and when."""
+
+    author: Annotated[
+        str, option("--author", panel=OUTPUT, metavar="NAME", help="Author of the tracked changes of a .docx of -o.")
+    ] = "colde"
+    date: Annotated[
+        str | None,
+        option(
+            "--date",
+            panel=OUTPUT,
+            metavar="DATE",
+            help="Date of them, such as 2026-01-31T12:00. Default: SOURCE_DATE_EPOCH, else now.",
+        ),
+    ] = None
+
+    def authorship(self, tracked: Tracked) -> Authorship:
+        """As an argument of what writes a redline.
+
+        Raises:
+            OptionError: the date is none, or there is no name.
+        """
+        from datetime import datetime
+
+        from colde_cli.views.word.tracked_file import Authorship
+
+        if not self.author.strip():
+            raise OptionError("--author has no name; give one, such as --author 'A. Smith'.")
+        try:
+            date = None if self.date is None else datetime.fromisoformat(self.date)
+        except ValueError as error:
+            raise OptionError(f"--date {self.date} is no date; write it as 2026-01-31 or 2026-01-31T12:00.") from error
+        return Authorship(self.author, date, tracked is Tracked.KEEP)
+
+
+@dataclass(frozen=True, slots=True)
 class Ending:
     """How a search ends."""
 
@@ -187,6 +224,14 @@ class Reporter:
             from colde_cli.views.output import warn
 
             warn(sentence)
+
+    def about_redline(self, sentences: Iterable[str]) -> None:
+        """Print what else is in a Word file that was written."""
+        if not self.quiet:
+            from colde_cli.views.output import note
+
+            for sentence in sentences:
+                note(sentence)
 
     def about_model(self, info: RuntimeInfo) -> None:
         """Print which model runs where, with `--verbose`."""

@@ -12,6 +12,7 @@ from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 
 from colde_cli.similarity.redline import Operation
+from colde_cli.views.word.earlier import INSERTED, raise_to
 from colde_cli.views.word.markup import DELETED_NAMES, Element, Marker, build, child, drop_changes, set_style
 from colde_cli.views.word.paragraphs import Stretch, TrackedParagraph, paragraphs
 from colde_cli.views.word.stories import (
@@ -367,10 +368,11 @@ class StoryWriter:
             properties = OxmlElement("w:trPr")
             before = row.find(qn("w:tblPrEx"))
             row.insert(0, properties) if before is None else before.addnext(properties)
-        drop_changes(properties)
         if not len(properties):  # the schema asks for a property beside the mark; this one is the default
             child(properties, "w:cantSplit").set(qn("w:val"), "off")
-        properties.append(self.marker.element("w:ins" if operation is Operation.INSERTED else "w:del"))
+        record = properties.find(qn("w:trPrChange"))
+        mark = self.marker.element("w:ins" if operation is Operation.INSERTED else "w:del")
+        properties.append(mark) if record is None else record.addprevious(mark)
         self.mark_all(row, operation, remarks, ends=True)
 
 
@@ -484,6 +486,7 @@ class ParagraphEdits:
         for place, stretch in self._inserted:
             before, after = _around(spans, place)
             anchor = last.get(place)
+            before, after = _in_mark(before), _in_mark(after)
             inside = (
                 anchor is None
                 and before is not None
@@ -531,7 +534,7 @@ class ParagraphEdits:
 
     def _new_paragraphs(self) -> Iterator[Element]:
         for end in list(self.paragraph.iter(qn(f"w:{_END}"))):
-            self._raise(end)
+            raise_to(end, self.paragraph)
             block = self._changes.b.blocks[int(end.get("block"))]
             properties = self._writer._properties_of(block.element, self._changes)
             own = copied_properties(self.paragraph) if self._writer.carrier is None else []
@@ -541,17 +544,6 @@ class ParagraphEdits:
             self.paragraph.remove(end)
             self._writer.marker.end(made, Operation.INSERTED)
             yield made
-
-    def _raise(self, end: Element) -> None:
-        """Divide the elements around a mark until it is a child of the paragraph."""
-        while (parent := end.getparent()) is not self.paragraph:
-            rest = deepcopy(parent)
-            for inner in list(rest):
-                rest.remove(inner)
-            rest.extend(list(parent)[parent.index(end) + 1 :])
-            parent.addnext(end)
-            if len(rest):
-                end.addnext(rest)
 
 
 def _around(spans: Sequence[RunSpan], place: int) -> tuple[Element | None, Element | None]:
@@ -563,6 +555,11 @@ def _around(spans: Sequence[RunSpan], place: int) -> tuple[Element | None, Eleme
     before = next((one.run for one in reversed(spans) if reach(one)[0] < reach(one)[1] <= place), None)
     after = next((one.run for one in spans if reach(one)[1] > reach(one)[0] >= place), None)
     return before, after
+
+
+def _in_mark(run: Element | None) -> Element | None:
+    """A run with the mark of the earlier change that inserted it."""
+    return run.getparent() if run is not None and run.getparent().tag in INSERTED else run
 
 
 def _without_open_fields(runs: Sequence[Element]) -> list[Element]:

@@ -1,4 +1,4 @@
-"""The XML of tracked changes (ECMA-376 part 1, § 17.13): write them, and accept or reject them as Word does."""
+"""The XML of tracked changes (ECMA-376 part 1, § 17.13): write them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,6 @@ DELETED_NAMES = {qn("w:t"): qn("w:delText"), qn("w:instrText"): qn("w:delInstrTe
 # XML 1.0 has no place for these.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _PARTS = re.compile(r"[\t\n\r]|[^\t\n\r]+")
-_GONE = {True: ("w:del", "w:moveFrom"), False: ("w:ins", "w:moveTo")}
-_STAYS = {True: ("w:ins", "w:moveTo"), False: ("w:del", "w:moveFrom")}
-_RECORDS = tuple(qn(f"w:{name}Change") for name in "pPr rPr tblPr trPr tcPr sectPr tblGrid tblPrEx numbering".split())
-_BEFORE = (qn("w:pPrChange"), qn("w:rPrChange"))
-"""Records of changed properties whose earlier values are restored."""
-_RANGES = tuple(qn(f"w:{name}Range{end}") for name in ("moveFrom", "moveTo") for end in ("Start", "End"))
 
 
 @dataclass(slots=True)
@@ -43,20 +37,35 @@ class Marker:
 
     Attributes:
         date: of the changes, in UTC.
+        author: of the changes and of comments.
         places: the marked elements that each remark is about, by its index, in order.
         in_fields: changes inside a field that stays, such as a page number or a reference.
         number: of the last element.
+        keeps: earlier tracked changes of A stay, marked as they are.
+        since: number of the last of them; None where there are none.
     """
 
     date: datetime
+    author: str = AUTHOR
+    keeps: bool = True
+    since: int | None = None
     places: dict[int, list[Element]] = field(default_factory=dict)
     in_fields: int = 0
     number: int = 1000
 
+    def begin_after(self, number: int | None) -> None:
+        """Number the changes after earlier ones."""
+        self.since = number
+        self.number = max(self.number, number or 0)
+
+    def is_own(self, mark: Element) -> bool:
+        """Whether a mark is none of earlier changes."""
+        return self.since is None or int(mark.get(qn("w:id"), "0")) > self.since
+
     def element(self, name: str) -> Element:
         """Make an element that carries number, author and date: `w:ins`, `w:del`, `w:pPrChange`."""
         self.number += 1
-        return build(name, id=self.number, author=AUTHOR, date=_written(self.date))
+        return build(name, id=self.number, author=self.author, date=_written(self.date))
 
     def marked(self, stretch: Stretch, properties: Element | None = None) -> list[Element]:
         """Make the runs of a stretch with `w:rPr` properties, in `w:ins` or `w:del` if it changed."""
@@ -84,10 +93,13 @@ class Marker:
             later = [properties.find(qn(name)) for name in ("w:sectPr", "w:pPrChange")]
             before = next((item for item in later if item is not None), None)
             properties.append(marks) if before is None else before.addprevious(marks)
-        marks.insert(0, self.element(CHANGE[operation]))
+        earlier = [mark for mark in marks if mark.tag == qn("w:ins")]
+        marks.insert(len(earlier), self.element(CHANGE[operation]))
 
     def changed_style(self, paragraph: Element, old: Element) -> None:
-        """Record the properties that a paragraph had in A."""
+        """Record the properties that a paragraph had in A, unless an earlier record says what it had before."""
+        if paragraph.find(f"{qn('w:pPr')}/{qn('w:pPrChange')}") is not None:
+            return
         change = self.element("w:pPrChange")
         change.append(old)
         child(paragraph, "w:pPr", first=True).append(change)
@@ -121,7 +133,7 @@ class Marker:
     def _comment(self, text: str, number: int) -> Element:
         paragraph = build("w:p", *runs(text, Operation.KEPT))
         date = _written(self.date)
-        return build("w:comment", paragraph, id=number, author=AUTHOR, initials="c", date=date)
+        return build("w:comment", paragraph, id=number, author=self.author, initials=self.author[:1], date=date)
 
     def part_dates(self, body: Element) -> None:
         """Give the changes on either side of the end of a paragraph that stays two different dates.
@@ -131,7 +143,7 @@ class Marker:
         """
         dates = [_written(self.date - timedelta(minutes=minutes)) for minutes in (0, _APART)]
         for paragraph in body.iter(qn("w:p")):
-            changes = list(paragraph.iter(*map(qn, CHANGE.values())))
+            changes = [mark for mark in paragraph.iter(*map(qn, CHANGE.values())) if self.is_own(mark)]
             for change in changes:
                 change.set(qn("w:date"), dates[0])
             if changes and self._end_of(paragraph) is None:
@@ -151,8 +163,8 @@ class Marker:
     def _end_of(self, paragraph: Element) -> str | None:
         """Return `w:ins` or `w:del` if the end of a paragraph came or went."""
         marks = paragraph.find(f"{qn('w:pPr')}/{qn('w:rPr')}")
-        found = (name for name in CHANGE.values() if marks is not None and marks.find(qn(name)) is not None)
-        return next(found, None)
+        own = [] if marks is None else [mark.tag for mark in marks if self.is_own(mark)]
+        return next((name for name in CHANGE.values() if qn(name) in own), None)
 
 
 def build(name: str, /, *content: Element, **values: object) -> Element:
@@ -195,6 +207,8 @@ def runs(text: str, operation: Operation, properties: Element | None = None) -> 
     run = OxmlElement("w:r")
     if properties is not None:
         run.append(deepcopy(properties))
+        for record in run[0].findall(qn("w:rPrChange")):  # of an earlier change to the run that it is like
+            run[0].remove(record)
     name = "w:delText" if operation is Operation.DELETED else "w:t"
     for part in _PARTS.findall(text):
         if part.isspace() and part in "\t\n\r":
@@ -210,81 +224,3 @@ def runs(text: str, operation: Operation, properties: Element | None = None) -> 
 def _written(date: datetime) -> str:
     """A date as `2026-01-31T12:00:00Z`."""
     return date.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def resolve(root: Element, *, accept: bool) -> None:
-    """Accept all changes under an element, or reject them, in place."""
-    gone, stays = ([qn(name) for name in names[accept]] for names in (_GONE, _STAYS))
-    _resolve_rows(root, gone, stays)
-    lost = _lost_ends(root, gone, stays)
-    for element in list(root.iter(*gone)):
-        _remove(element)
-    for element in list(root.iter(*stays)):
-        parent, place = element.getparent(), element.getparent().index(element)
-        content = list(element)
-        parent.remove(element)
-        parent[place:place] = content
-    _resolve_properties(root, accept=accept)
-    kept_names = {deleted: kept for kept, deleted in DELETED_NAMES.items()}
-    for element in list(root.iter(*kept_names)):
-        element.tag = kept_names[element.tag]
-    for element in list(root.iter(*_RANGES)):
-        _remove(element)
-    for paragraph in lost:
-        _join_next(paragraph)
-
-
-def _resolve_rows(root: Element, gone: list[str], stays: list[str]) -> None:
-    for properties in list(root.iter(qn("w:trPr"))):
-        if any(properties.find(name) is not None for name in gone):
-            _remove(properties.getparent())
-        for name in stays:
-            for mark in properties.findall(name):
-                _remove(mark)
-    for table in list(root.iter(qn("w:tbl"))):
-        if next(table.iter(qn("w:tr")), None) is None:
-            _remove(table)
-
-
-def _lost_ends(root: Element, gone: list[str], stays: list[str]) -> list[Element]:
-    """List the paragraphs whose end goes, and remove the marks on all ends."""
-    lost = []
-    for marks in root.iterfind(f".//{qn('w:pPr')}/{qn('w:rPr')}"):
-        found = [mark for name in gone for mark in marks.findall(name)]
-        if found:
-            lost.append(marks.getparent().getparent())
-        for mark in [*found, *(mark for name in stays for mark in marks.findall(name))]:
-            _remove(mark)
-    return lost
-
-
-def _resolve_properties(root: Element, *, accept: bool) -> None:
-    for record in list(root.iter(*_RECORDS)):
-        properties = record.getparent()
-        if not accept and record.tag in _BEFORE:
-            kept = [inner for name in ("w:rPr", "w:sectPr") for inner in properties.findall(qn(name))]
-            kept = kept if record.tag == qn("w:pPrChange") else []
-            before = list(record[0]) if len(record) else []
-            for inner in list(properties):
-                properties.remove(inner)
-            properties.extend([*before, *kept])
-            continue
-        properties.remove(record)
-
-
-def _join_next(paragraph: Element) -> None:
-    """Put the content of a paragraph without an end at the beginning of the next one."""
-    content = [inner for inner in paragraph if inner.tag != qn("w:pPr")]
-    following = paragraph.getnext()
-    while following is not None and following.tag not in (qn("w:p"), qn("w:tbl")):
-        following = following.getnext()
-    if following is not None and following.tag == qn("w:p"):
-        place = 0 if following.find(qn("w:pPr")) is None else 1
-        following[place:place] = content
-        paragraph.getparent().remove(paragraph)
-    elif not any(inner.tag == qn("w:r") for inner in content):
-        paragraph.getparent().remove(paragraph)
-
-
-def _remove(element: Element) -> None:
-    element.getparent().remove(element)

@@ -21,6 +21,7 @@ from lxml.etree import canonicalize, tostring
 
 from colde_cli.documents.builder import tidy
 from colde_cli.documents.notation import lowered, raised
+from colde_cli.views.word.earlier import cut_mark
 from colde_cli.views.word.markup import Element, build, drop_changes
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ class StoryParagraph:
         made = build("w:r", *map(deepcopy, run.findall(qn("w:rPr"))))
         children = list(run)
         made.extend(children[children.index(child) :])
-        run.addnext(made)
+        cut_mark(run, made)
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
@@ -47,16 +47,39 @@ _DEEPEST = 9
 
 @dataclass(frozen=True, slots=True)
 class WordRedline:
-    """A Word file with tracked changes, and warnings for the user."""
+    """A Word file with tracked changes, and warnings for the user; `notes` say what else is in it."""
 
     content: bytes
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
-def comparison_docx(comparison: Comparison) -> WordRedline:
+@dataclass(frozen=True, slots=True)
+class Authorship:
+    """Who made the changes of a redline, and when.
+
+    Attributes:
+        author: of all changes and comments.
+        date: of them; None for `SOURCE_DATE_EPOCH`, else for the time of this run.
+        keeps: earlier tracked changes of A stay in its file, with their authors and dates.
+    """
+
+    author: str = AUTHOR
+    date: datetime | None = None
+    keeps: bool = True
+
+    def marker(self) -> Marker:
+        """What makes the marks of the changes."""
+        return Marker((self.date or _date()).astimezone(UTC), self.author, self.keeps)
+
+
+COLDE = Authorship()
+
+
+def comparison_docx(comparison: Comparison, authorship: Authorship = COLDE) -> WordRedline:
     """Write the documents of a comparison as one Word file; see `redline_docx`."""
     documents = (comparison.a.document, comparison.b.document)
-    return redline_docx(*documents, comparison.aligned, comparison.ignore, comparison.outside)
+    return redline_docx(*documents, comparison.aligned, comparison.ignore, comparison.outside, authorship)
 
 
 def redline_docx(
@@ -65,12 +88,12 @@ def redline_docx(
     alignment: Alignment,
     ignore: IgnoreOptions = NOTHING_IGNORED,
     outside: OutsideComparison = NOTHING_OUTSIDE,
+    authorship: Authorship = COLDE,
 ) -> WordRedline:
     """Write a Word file: accepting all changes gives the text of B, rejecting all gives that of A.
 
-    If A is a Word file, it is that file with its layout, as far as its paragraphs can be found and changed. The date
-    of all changes is `SOURCE_DATE_EPOCH`, else that of this run. With the same date the same documents give the same
-    bytes.
+    If A is a Word file, it is that file with its layout, as far as its paragraphs can be found and changed. With the
+    same date the same documents give the same bytes.
 
     Args:
         a: the first document.
@@ -78,8 +101,8 @@ def redline_docx(
         alignment: of `a` and `b`.
         ignore: such differences are as in B, without a mark.
         outside: differences beside the text: comments at the first paragraph.
+        authorship: author and date of the changes, and what becomes of earlier ones.
     """
-    date = _date()
     beside = [f"{TITLE}: {row_line(row)}." for row in outside_rows(outside)]
     warnings: tuple[str, ...] = ()
     if _in_word(a):
@@ -88,22 +111,24 @@ def redline_docx(
                 raise NotKept("differences are ignored")
             if any(document.report.skipped_sections for document in (a, b)):
                 raise NotKept("sections were left out")
-            return _with_layout(a, b, alignment, date, beside)
+            return _with_layout(a, b, alignment, authorship.marker(), beside)
         except NotKept as reason:
             warnings = (_not_kept(a, str(reason)),)
         except Exception as error:
             # Word files hold what no one foresees; the comparison must not be lost with their layout.
             warnings = (_not_kept(a, f"it is built in an unknown way ({type(error).__name__})"),)
-    marker = Marker(date)
+    if a.report.tracked:
+        warnings += (f"Its earlier tracked changes are {a.report.tracked_as}.",) if warnings else ()
+    marker = authorship.marker()
     text = tracked_text(a, b, alignment, ignore)
     notes = remarks(a, b, alignment, text)
     file = new_file(text, paragraphs(text, dict(enumerate(notes))), marker, (a.title, b.title))
     marker.finish(file, notes, beside)
     properties = file.core_properties
     properties.title = plain(b.title)[:255]
-    properties.author = properties.last_modified_by = AUTHOR
+    properties.author = properties.last_modified_by = authorship.author
     properties.comments = ""
-    properties.created = properties.modified = date.replace(microsecond=0, tzinfo=None)
+    properties.created = properties.modified = marker.date.replace(microsecond=0, tzinfo=None)
     return WordRedline(_packed(file), warnings)
 
 
@@ -111,7 +136,7 @@ def _not_kept(document: Document, reason: str) -> str:
     return f"The layout of {file_name(document.path)} was not kept: {reason}."
 
 
-def _with_layout(a: Document, b: Document, alignment: Alignment, date: datetime, beside: Sequence[str]) -> WordRedline:
+def _with_layout(a: Document, b: Document, alignment: Alignment, marker: Marker, beside: Sequence[str]) -> WordRedline:
     """Write the changes into the file of A, and read both versions of the result again.
 
     Raises:
@@ -119,18 +144,27 @@ def _with_layout(a: Document, b: Document, alignment: Alignment, date: datetime,
     """
     text = tracked_text(a, b, alignment)
     notes = remarks(a, b, alignment, text)
-    marker = Marker(date)
     kept = write_changes(a, b, alignment, notes, (text.a, text.b), marker)
     marker.finish(kept.file, notes, [*beside, *kept.beside])
     content = _packed(kept.file)
     if not kept.is_exact(content):
         raise NotKept("its text would not be exact")
-    return WordRedline(content)
+    return WordRedline(content, (), tuple(_earlier(a, b, marker)))
+
+
+def _earlier(a: Document, b: Document, marker: Marker) -> Iterator[str]:
+    """What became of the tracked changes that A and B had."""
+    if a.report.tracked:
+        kept = "kept in it, with author and date" if marker.since is not None else a.report.tracked_as
+        compared = "; the comparison is made with the accepted text" if marker.since is not None else ""
+        yield f"Earlier tracked changes of A are {kept}{compared}."
+    if b.report.tracked:
+        yield f"Earlier tracked changes of B are {b.report.tracked_as}."
 
 
 def read_resolved(content: bytes, *, accept: bool) -> list[str]:
     """Read the headings and paragraphs of a Word file, as colde does, with all changes accepted, or all rejected."""
-    whole = WholeFile.of(docx.Document(BytesIO(content)), accept=accept)
+    whole = WholeFile.resolved(content, accept=accept)
     whole.save()
     document = read_docx(BytesIO(_packed(whole.file)), "redline.docx", "redline.docx")
     return [block.text for block in Flow.of(document).blocks]

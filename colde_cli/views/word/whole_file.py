@@ -14,11 +14,13 @@ from docx.opc.part import XmlPart
 from docx.oxml.ns import nsmap, qn
 from docx.oxml.parser import parse_xml
 
+from colde_cli.documents.outside import Tracked
 from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.tracked_changes import Flow, anchors
 from colde_cli.views.word.carried import Carrier, notes_of
+from colde_cli.views.word.earlier import last_number, part_numbers, release, resolve, settle
 from colde_cli.views.word.kept_file import StoryWriter
-from colde_cli.views.word.markup import Element, Marker, build, resolve
+from colde_cli.views.word.markup import Element, Marker, build
 from colde_cli.views.word.paragraphs import Remark
 from colde_cli.views.word.plain_story import Neighbours, inner_stories, plain_stories
 from colde_cli.views.word.remark_places import remark_places
@@ -57,11 +59,28 @@ class WholeFile:
     notes: dict[str, WordPart]
 
     @classmethod
-    def of(cls, file: WordFile, *, accept: bool = True) -> WholeFile:
-        """Read a file with its tracked changes accepted, or rejected."""
+    def of(cls, file: WordFile, tracked: Tracked) -> WholeFile:
+        """Read a file with its tracked changes accepted, rejected, or held."""
         made = cls(file, WordPart(file.part, file.element), notes_of(file))
         for root in made.roots():
-            resolve(root, accept=accept)
+            settle(root, tracked)
+        return made
+
+    def release(self, since: int | None) -> None:
+        """Put earlier tracked changes back, and write all parts."""
+        if since is not None:
+            for root in self.roots():
+                release(root)
+            part_numbers(self.roots(), since)
+        self.save()
+
+    @classmethod
+    def resolved(cls, content: bytes, *, accept: bool, since: int | None = None) -> WholeFile:
+        """Read a packed file with its tracked changes accepted, or those numbered after `since` rejected."""
+        file = docx.Document(BytesIO(content))
+        made = cls(file, WordPart(file.part, file.element), notes_of(file))
+        for root in made.roots():
+            resolve(root, accept=accept, since=since)
         return made
 
     def roots(self) -> Iterator[Element]:
@@ -145,6 +164,7 @@ class KeptFile:
 
     Attributes:
         expected: what is to be read if all changes are accepted, and if they are rejected.
+        since: the number of the last earlier change, which stays accepted; None where there is none.
         reader: reads both.
         beside: remarks on nothing in the body.
     """
@@ -153,11 +173,12 @@ class KeptFile:
     expected: tuple[list[object], list[object]]
     reader: Reader
     beside: list[str]
+    since: int | None = None
 
     def is_exact(self, content: bytes) -> bool:
         """Whether that is what is read in the packed file."""
         return all(
-            WholeFile.of(docx.Document(BytesIO(content)), accept=accept).signature(self.reader) == wanted
+            WholeFile.resolved(content, accept=accept, since=self.since).signature(self.reader) == wanted
             for accept, wanted in zip((True, False), self.expected, strict=True)
         )
 
@@ -191,8 +212,10 @@ def _write_word(
     flows: tuple[Flow, Flow],
     marker: Marker,
 ) -> KeptFile:
-    sources = word_source(a), word_source(b)
-    own, other = files = [WholeFile.of(source.file) for source in sources]
+    ways = _ways(a, b, marker)
+    sources = word_source(a, ways[0]), word_source(b, ways[1])
+    own, other = files = [WholeFile.of(source.file, way) for source, way in zip(sources, ways, strict=True)]
+    marker.begin_after(last_number(own.roots()))
     elements = sources[0].elements, sources[1].elements
     reader = Reader(Signs())
     expected = other.signature(reader), own.signature(reader)
@@ -205,8 +228,8 @@ def _write_word(
     for story in compared:
         writer.write(story)
     carrier.finish(writer.partners)
-    own.save()
-    return KeptFile(own.file, expected, reader, places.finish(marker, remarks))
+    own.release(marker.since)
+    return KeptFile(own.file, expected, reader, places.finish(marker, remarks), marker.since)
 
 
 def _write_plain(
@@ -217,8 +240,10 @@ def _write_plain(
     flows: tuple[Flow, Flow],
     marker: Marker,
 ) -> KeptFile:
-    source = word_source(a)
-    own = WholeFile.of(source.file)
+    way, _ = _ways(a, b, marker)
+    source = word_source(a, way)
+    own = WholeFile.of(source.file, way)
+    marker.begin_after(last_number(own.roots()))
     reader, notes = Reader(Signs(), plain=True), own.all_notes()
     stories = plain_stories(flows, found, source.elements, notes, reader)
     before = read_story(own.body.root.body, own.body, reader)
@@ -235,8 +260,14 @@ def _write_plain(
     writer = StoryWriter(marker, reader, None, notes, places, looks)
     for story in (body, *(story for _, story in inner)):
         writer.write(story)
-    own.save()
-    return KeptFile(own.file, expected, reader, places.finish(marker, remarks))
+    own.release(marker.since)
+    return KeptFile(own.file, expected, reader, places.finish(marker, remarks), marker.since)
+
+
+def _ways(a: Document, b: Document, marker: Marker) -> tuple[Tracked, Tracked]:
+    """What becomes of the tracked changes of A and of B, as they were read; those of B are not kept."""
+    own, other = (Tracked.REJECT if one.report.rejected else Tracked.ACCEPT for one in (a, b))
+    return Tracked.KEEP if marker.keeps and own is Tracked.ACCEPT else own, other
 
 
 def _compared(

@@ -18,8 +18,10 @@ from colde_cli.documents.builder import DocumentBuilder, tidy, tidy_lines
 from colde_cli.documents.office.archive import Package
 from colde_cli.documents.office.word_body import WordBody
 from colde_cli.documents.office.word_styles import WordStyles
+from colde_cli.documents.outside import Tracked
 from colde_cli.similarity.tracked_changes import Flow
-from colde_cli.views.word.markup import Element, resolve
+from colde_cli.views.word.earlier import settle
+from colde_cli.views.word.markup import Element
 
 if TYPE_CHECKING:
     from docx.document import Document as WordFile
@@ -42,7 +44,7 @@ class NotKept(Exception):  # noqa: N818 - no error of the user's
 
 @dataclass(frozen=True, slots=True)
 class WordSource:
-    """A Word file, its tracked changes accepted, and the paragraph or table of each block of its document.
+    """A Word file, its tracked changes settled, and the paragraph or table of each block of its document.
 
     Attributes:
         elements: None for a block without an element in the body, such as a note.
@@ -59,15 +61,15 @@ class WordSource:
         )
 
 
-def word_source(document: Document) -> WordSource:
-    """Open the Word file of a document.
+def word_source(document: Document, tracked: Tracked = Tracked.ACCEPT) -> WordSource:
+    """Open the Word file of a document; `tracked`: what becomes of its tracked changes.
 
     Raises:
         NotKept: the file is no longer there or no Word file.
     """
     content, file = _opened(document.path)
     body = file.element.body
-    resolve(body, accept=True)
+    settle(body, tracked)
     return WordSource(file, tuple(_matched(Flow.of(document), _items(content, body))))
 
 
