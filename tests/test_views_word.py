@@ -237,15 +237,6 @@ def test_the_layout_is_kept_beside_a_text_file(tmp_path: Path) -> None:
     assert word.sections[0].header.paragraphs[0].text == "Harbour Company"
 
 
-def test_earlier_changes_are_accepted_first(tmp_path: Path) -> None:
-    insertion = f"<w:ins w:id='1' w:author='Ada'>{r(' at dusk')}</w:ins>"
-    a = with_markup(tmp_path / "a.docx", r("The keeper rows out") + insertion, r(PIER))
-    b = with_markup(tmp_path / "b.docx", r("The keeper sails out at dusk"), r(PIER))
-    file = redline(a, b)
-    assert paragraph_texts(file, accept=False) == ["The keeper rows out at dusk", PIER]
-    assert paragraph_texts(file, accept=True) == ["The keeper sails out at dusk", PIER]
-
-
 BEGIN, END = (f"<w:r><w:fldChar w:fldCharType='{kind}'/></w:r>" for kind in ("begin", "end"))
 
 
