@@ -13,7 +13,6 @@ from libre_office import SOFFICE, saved
 from odt_files import MIMETYPE, h, master, p, pages, root, s, styled, table, write_odt
 
 from colde_cli.documents.document import Document
-from colde_cli.documents.office.odt_parts import OdtListLevel, OdtStyles
 from colde_cli.documents.reading import read
 
 NOTE = (
@@ -344,17 +343,56 @@ def test_lists_and_headings_keep_their_kind_and_number(path: Path) -> None:
         + a_list("", item(p("five"), start=' text:start-value="5"'))
     )
     assert beside(with_styles(path, styles, body), "structure") == [
-        *(("level 1", "One"), ("(c)", "one"), ("level 2 of a list", "deep"), ("c.I", "deep")),
-        *(("(i)", "nine"), ("no mark", "top"), ("(c)", "anew"), ("✓", "dot"), ("5", "five")),
-        ("i.", "headings of level 1"),
+        *(("level 1", "One"), ("no mark", "top"), ("✓", "dot"), ("5", "five")),
     ]
+    document = with_styles(path, styles, body)
+    assert [(document.text[number.start : number.end], number.mark, number.label) for number in document.numbers] == [
+        *(("One", "i.", "i"), ("one", "(c)", "(c)"), ("deep", "c.I", "c.I"), ("nine", "(i)", "(i)")),
+        *(("on", "(j)", "(j)"), ("anew", "(c)", "(c)")),
+    ]
+    assert document.report.counted_numbers
 
 
-def test_numbers_of_lists() -> None:
-    for written in ("1 12 12", "a 27 aa", "A 26 Z", "i 1994 mcmxciv", "I 4 IV", "I 0 I0"):
-        form, number, mark = written.split()
-        styles = OdtStyles(lists={("L", 1): OdtListLevel(form=form, start=int(number))})
-        assert styles.mark("L", 1, None) == mark
+def test_lists_that_go_on(path: Path) -> None:
+    """A list goes on after one that it names, or after the last one of its style; headings have a list of their own."""
+    levels = "".join(
+        f'<text:list-level-style-number text:level="{level}" style:num-format="{form}" style:num-letter-sync="true"'
+        f' loext:num-list-format="{text}"/>'
+        for level, form, text in ((1, "1", "%1%."), (2, "a", "%1%.%2%)"), (3, "01, 02, 03, ...", "%3%"))
+    )
+    outline = "".join(
+        f'<text:outline-level-style text:level="{level}" style:num-format="{form}" text:display-levels="{level}"/>'
+        for level, form in ((1, "I"), (2, "1"), (3, ""))
+    )
+    styles = "".join(f'<text:list-style style:name="{name}">{levels}</text:list-style>' for name in "LM")
+    styles += f'<text:outline-style style:name="O">{outline}</text:outline-style>'
+
+    def item(inner: str, marks: str = "") -> str:
+        return f"<text:list-item{marks}>{inner}</text:list-item>"
+
+    def a_list(style: str, inner: str, marks: str = "") -> str:
+        return f'<text:list text:style-name="{style}"{marks}>{inner}</text:list>'
+
+    nested = f"<text:list>{item(p('c'))}{item(p('d') + '<text:list>' + item(p('e')) + '</text:list>')}</text:list>"
+    body = (
+        h("A")
+        + a_list("L", item(p("a")) + item(p("b") + p("more") + nested), ' xml:id="one"')
+        + a_list("M", item(p("f")))
+        + h("B", 2)
+        + a_list("L", item(nested.replace("c<", "g<")), ' text:continue-numbering="true"')
+        + a_list("L", item(p("h")), ' text:continue-list="one"')
+        + a_list("L", item(p("i")) + item(p("j"), ' text:style-override="M"'))
+        + h("C", 3)
+        + '<text:h text:outline-level="1" text:start-value="7">D</text:h>'
+        + '<text:h text:outline-level="1" text:is-list-header="true">E</text:h>'
+        + h("F", 2)
+    )
+    document = with_styles(path, styles, body)
+    found = [f"{document.text[number.start : number.end]} {number.label}" for number in document.numbers]
+    assert " | ".join(found) == (
+        "A I | a 1 | b 2 | c 2.a) | d 2.b) | e 2.b).01 | f 1 | B I.1 | g 2.c) | d 2.d) | e 2.d).01 | h 3 | i 1 | j 2"
+        " | D VII | F VII.1"
+    )
 
 
 def test_headers_and_footers_of_the_pages_in_use(path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from colde_cli.documents.notation import in_letters, in_roman
@@ -69,6 +69,78 @@ def label_below(above: str, mark: str) -> str:
     if own[0] in "([":
         return f"{above}{own}"
     return f"{above} {own}" if own.endswith(")") or _WORD.match(own) else f"{above}.{own}"
+
+
+@dataclass(slots=True)
+class NumberedLevel:
+    """A level of a list.
+
+    Attributes:
+        start: its first number.
+        form: how its numbers are written, see `written`; "bullet" and "none" for none.
+        text: of its numbers, `Article %1.`: %1 is the number of the outermost level.
+        legal: all numbers are written as 1, 2, 3.
+        restart: the level, from 1, whose items have it start again; 0 never, None any level above.
+    """
+
+    start: int = 1
+    form: str = "decimal"
+    text: str = ""
+    legal: bool = False
+    restart: int | None = None
+
+
+DEEPEST = 9
+"""Number of levels that are counted."""
+UNCOUNTED = frozenset(("bullet", "none"))
+"""Forms that are no numbers."""
+_LONGEST_MARK = 100
+_REFERRED = re.compile(r"%([1-9])")
+
+
+@dataclass(slots=True)
+class LevelCounts:
+    """How far a list has counted: number and label of the last item of each level; None where it starts again."""
+
+    _numbers: list[int | None] = field(default_factory=lambda: [None] * DEEPEST)
+    _labels: list[str] = field(default_factory=lambda: [""] * DEEPEST)
+
+    def count(self, levels: Mapping[int, NumberedLevel], at: int, stated: int | None = None) -> Counted | None:
+        """Count an item; None where it shows no number.
+
+        Args:
+            levels: of the list, the outermost 0.
+            at: the level of the item, one of these.
+            stated: its number, if it is not the next one.
+        """
+        numbers, before = self._numbers, self._numbers[at]
+        following = levels[at].start if before is None else before + 1
+        numbers[at] = following if stated is None else stated
+        for up in range(at):  # an item counts for the levels above that had none
+            if numbers[up] is None and up in levels:
+                numbers[up] = levels[up].start
+        for deeper in range(at + 1, DEEPEST):
+            restart = levels[deeper].restart if deeper in levels else None
+            if restart is None or at < restart:
+                numbers[deeper] = None
+        return self._shown(levels, at)
+
+    def _shown(self, levels: Mapping[int, NumberedLevel], at: int) -> Counted | None:
+        own, labels = levels[at], self._labels
+        mark = "" if own.form == "bullet" else _REFERRED.sub(lambda match: self._number(match, levels, at), own.text)
+        mark = mark[:_LONGEST_MARK].strip()
+        shown = any(map(str.isalnum, mark))
+        first = min([at, *(int(number) - 1 for number in _REFERRED.findall(own.text))])
+        above = next((labels[up] for up in range(first - 1, -1, -1) if labels[up]), "")
+        labels[at:] = [label_below(above, mark) if shown else "", *([""] * (DEEPEST - at - 1))]
+        return Counted(mark, labels[at]) if shown else None
+
+    def _number(self, match: re.Match[str], levels: Mapping[int, NumberedLevel], at: int) -> str:
+        up = int(match[1]) - 1
+        if up > at or up not in levels:
+            return ""
+        decimal = levels[at].legal and levels[up].form not in UNCOUNTED
+        return written(self._numbers[up] or 0, "decimal" if decimal else levels[up].form)
 
 
 def place_numbers(

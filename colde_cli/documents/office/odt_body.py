@@ -10,7 +10,6 @@ from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.office.archive import Attributes, ElementList
 from colde_cli.documents.office.body import Element
 from colde_cli.documents.office.odt_parts import (
-    OUTLINE,
     Collected,
     FormControls,
     MathText,
@@ -95,11 +94,8 @@ class OdtBody(OdtText):
         return _BEFORE.get(name, OdtBody._style)(self, name, attributes)
 
     def finish(self) -> None:
-        """Account for what belongs to the whole text: controls without a place, and the numbers of headings."""
+        """Account for the controls without a place."""
         self.forms.add_unplaced()
-        for level in sorted(self.outline):
-            mark = self.styles.mark(OUTLINE, level, None)
-            self.account.add_text(OutsideKind.STRUCTURE, mark, f"headings of level {level}")
 
     def _whole(self, name: str, attributes: Attributes) -> Iterator[None]:
         self._within = True

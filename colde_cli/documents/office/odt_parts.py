@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import binascii
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
+from colde_cli.documents.clause_numbers import DEEPEST, UNCOUNTED, NumberedLevel
 from colde_cli.documents.html.mathml import Formula
-from colde_cli.documents.notation import TICKED, UNTICKED, in_letters, in_roman
+from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.office.archive import MAX_ELEMENTS, Archive, Attributes, XmlHandler
 from colde_cli.documents.office.body import Letters, Styles, TextStyle
 from colde_cli.documents.outside import Account, OutsideKind, PartKind, digest_of
@@ -327,27 +329,26 @@ _LEVELS = {
     "text:list-level-style-image": "a picture",
 }
 _CROSSED = ("style:text-line-through-style", "style:text-line-through-type", "style:text-crossing-out")
-_MOST_COUNTED = 4000  # a larger number is written in digits, also where the list has letters
+_FORMS = {
+    **{"1": "decimal", "a": "latin", "A": "upperLatin", "i": "lowerRoman", "I": "upperRoman"},
+    **{"1st": "ordinal", "One": "cardinalText", "First": "ordinalText", "①, ②, ③, ...": "decimalEnclosedCircle"},
+}
+_FORMS_OF_LETTERS = {**_FORMS, "a": "lowerLetter", "A": "upperLetter"}
 
 
-class OdtListLevel(NamedTuple):
-    """How the items of one level of a list are marked.
+@dataclass(slots=True)
+class OdtListLevel(NumberedLevel):
+    """How the items of one level of a list are marked: `text` is a bullet, or that of a number.
 
     Attributes:
-        mark: a bullet; "" for a number.
-        form: of the number: "1", "a", "A", "i", "I"; "" for none.
         prefix: before the number.
         suffix: after it.
-        start: the first number.
-        levels: how many numbers are shown, those of outer levels first.
+        shown: how many numbers are shown, those of outer levels first.
     """
 
-    mark: str = ""
-    form: str = ""
     prefix: str = ""
     suffix: str = ""
-    start: int = 1
-    levels: int = 1
+    shown: int = 1
 
 
 @dataclass(slots=True)
@@ -369,6 +370,7 @@ class OdtStyles(Styles):
     pictures: dict[str, None] = field(default_factory=dict)
     fillings: dict[str, str] = field(default_factory=dict)
     filled: set[str] = field(default_factory=set)
+    _levels: dict[str, Mapping[int, OdtListLevel]] = field(default_factory=dict)
     _list: str = ""
     _looks: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
@@ -425,23 +427,12 @@ class OdtStyles(Styles):
                 waiting.append(following)
         return [master for master in self.masters if master in used]
 
-    def mark(self, identifier: str, level: int, start: int | None) -> str:
-        """The mark of the first item on a level of a list style: `•`, `1.`, `(a)`; "" for none.
-
-        `start` is the number that the item itself states.
-        """
-        pattern = self.lists.get((identifier, level))
-        if pattern is None:
-            return "" if start is None else str(start)
-        if pattern.mark or not pattern.form:
-            return pattern.mark
-        numbers = [
-            _number(outer.form, outer.start)
-            for at in range(max(1, level - pattern.levels + 1), level)
-            if (outer := self.lists.get((identifier, at))) and outer.form
-        ]
-        numbers.append(_number(pattern.form, pattern.start if start is None else start))
-        return f"{pattern.prefix}{'.'.join(numbers)}{pattern.suffix}"
+    def levels(self, identifier: str) -> Mapping[int, OdtListLevel]:
+        """The levels of a list style, the outermost 0."""
+        if identifier not in self._levels:
+            levels = {level - 1: one for (style, level), one in self.lists.items() if style == identifier}
+            self._levels[identifier] = {at: _with_text(levels, at) for at in levels if at < DEEPEST}
+        return self._levels[identifier]
 
     def _begin_style(self, attributes: Attributes) -> None:
         identifier = attributes.get("style:name", "")
@@ -458,14 +449,35 @@ class OdtStyles(Styles):
         level = outline_level(attributes.get("text:level", ""))
         start = counted(attributes.get("text:start-value", ""))
         if level is not None:
+            form = attributes.get("style:num-format", "")
+            letters = attributes.get("style:num-letter-sync") == "true"
             self.lists[self._list, level] = OdtListLevel(
-                mark and attributes.get("text:bullet-char", mark),
-                attributes.get("style:num-format", ""),
-                attributes.get("style:num-prefix", ""),
-                attributes.get("style:num-suffix", ""),
                 1 if start is None else start,
-                outline_level(attributes.get("text:display-levels", "")) or 1,
+                "bullet"
+                if mark
+                else _FORMS_OF_LETTERS.get(form, form)
+                if letters
+                else _FORMS.get(form, form) or "none",
+                attributes.get("text:bullet-char", mark) if mark else _list_format(attributes),
+                prefix=attributes.get("style:num-prefix", ""),
+                suffix=attributes.get("style:num-suffix", ""),
+                shown=outline_level(attributes.get("text:display-levels", "")) or 1,
             )
+
+
+def _list_format(attributes: Attributes) -> str:
+    """The text of a number as newer editors state it, `%1%.%2%)`, in the form of `NumberedLevel.text`."""
+    return re.sub(r"%(\d)%", r"%\1", attributes.get("loext:num-list-format", ""))
+
+
+def _with_text(levels: Mapping[int, OdtListLevel], at: int) -> OdtListLevel:
+    """A level with the text of its numbers: if it is not stated, the numbers of some levels between dots."""
+    level = levels[at]
+    if level.text or level.form == "none":
+        return level
+    above = range(max(0, at - level.shown + 1), at)
+    numbers = [f"%{up + 1}" for up in above if up in levels and levels[up].form not in UNCOUNTED]
+    return replace(level, text=f"{level.prefix}{'.'.join([*numbers, f'%{at + 1}'])}{level.suffix}")
 
 
 def outline_level(value: str) -> int | None:
@@ -490,11 +502,3 @@ def _letters(attributes: Attributes) -> dict[str, Any]:
         lowered = position[0] == "sub" or position[0].startswith("-")
         letters["script"] = 0 if not position[0].strip("0%.-+") else -1 if lowered else 1
     return letters
-
-
-def _number(form: str, number: int) -> str:
-    """A number as a list writes it."""
-    if form.lower() not in ("a", "i") or not 0 < number <= _MOST_COUNTED:
-        return str(number) if form == "1" else f"{form}{number}"
-    letters = in_letters(number) if form.lower() == "a" else in_roman(number)
-    return letters if form.islower() else letters.upper()

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from colde_cli.documents.clause_numbers import LevelCounts
 from colde_cli.documents.office.archive import Attributes
 from colde_cli.documents.office.body import STRUCK, Body, Letters, Note, Paragraph, Stretches
 from colde_cli.documents.office.odt_parts import OUTLINE, OdtStyles, counted, outline_level
@@ -65,14 +66,19 @@ class _OdtList(NamedTuple):
 
     Attributes:
         level: 1 the outermost.
-        goes_on: it counts on from another list.
-        seen: levels of the outermost list that had an item.
+        counts: of the outermost list, which may go on from another one.
     """
 
     style: str
     level: int
-    goes_on: bool
-    seen: set[int]
+    counts: OdtCounts
+
+
+@dataclass(slots=True)
+class OdtCounts(LevelCounts):
+    """How far a list has counted, and the levels that had an item."""
+
+    seen: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -90,20 +96,20 @@ class OdtText(Body):
     Attributes:
         begun: page styles that paragraphs and tables begin.
         default_page: whether the first paragraph begins no page style of its own; None before it.
-        outline: levels of the headings.
     """
 
     styles: OdtStyles
     begun: set[str] = field(default_factory=set)
     default_page: bool | None = None
-    outline: set[int] = field(default_factory=set)
     _paragraphs: list[OdtParagraph] = field(default_factory=list)
     _within: bool = False
     _index_titles: int = 0
     _looks: list[Letters] = field(default_factory=lambda: [_PLAIN])
     _unseen: int = 0  # depth of hidden elements
     _lists: list[_OdtList] = field(default_factory=list)
-    _listed: set[tuple[str, int]] = field(default_factory=set)
+    _counts: dict[str, OdtCounts] = field(default_factory=dict)  # of the last list of each style, of each identifier
+    _outline: LevelCounts = field(default_factory=LevelCounts)
+    _override: str = ""  # the style of an item that has another one than its list
     _item: int | None = None  # number that the item states whose paragraph comes next
     _shapes: list[Shape] = field(default_factory=list)
 
@@ -168,7 +174,6 @@ class OdtText(Body):
     def add_paragraph(self, paragraph: Paragraph, text: str) -> None:
         """Add a paragraph to the document; the level of a heading is not in its text."""
         if (level := self.level_of(paragraph)) and text.strip():
-            self.outline.add(level)
             self.account.add_text(OutsideKind.STRUCTURE, f"level {level}", text.strip()[:MOST_ABOUT])
         Body.add_paragraph(self, paragraph, text)
 
@@ -214,45 +219,65 @@ class OdtText(Body):
     def _make_heading(self, paragraph: OdtParagraph, attributes: Attributes) -> None:
         level = outline_level(attributes.get("text:outline-level", ""))
         paragraph.level = level = level or self.styles.level(paragraph.style) or 1
-        if attributes.get("text:is-list-header") == "true":
-            paragraph.marks.append("no number")
-        elif (start := counted(attributes.get("text:start-value", ""))) is not None:
-            paragraph.marks.append(self.styles.mark(OUTLINE, level, start))
-        elif attributes.get("text:restart-numbering") == "true":
-            paragraph.marks.append("starts again")
+        levels, at = self.styles.levels(OUTLINE), level - 1
+        if at in levels and not self._lists and attributes.get("text:is-list-header") != "true":
+            start = counted(attributes.get("text:start-value", ""))
+            again = attributes.get("text:restart-numbering") == "true"
+            paragraph.number = self._outline.count(levels, at, levels[at].start if again and start is None else start)
+            self.counted_numbers |= paragraph.number is not None
 
     def _list(self, name: str, attributes: Attributes) -> Iterator[None]:
-        above = self._lists[-1] if self._lists else _OdtList("", 0, False, set())
-        counts_on = attributes.get("text:continue-numbering") == "true" or "text:continue-list" in attributes
-        style = attributes.get("text:style-name", above.style)
-        level = outline_level(attributes.get("text:level", "")) or above.level + 1
-        self._lists.append(_OdtList(style, level, above.goes_on or counts_on, above.seen))
+        above = self._lists[-1] if self._lists else None
+        style = attributes.get("text:style-name", above.style if above else "")
+        level = outline_level(attributes.get("text:level", "")) or (above.level if above else 0) + 1
+        counts = above.counts if above else self._counts_of(style, attributes)
+        self._lists.append(_OdtList(style, level, counts))
         if name == "text:numbered-paragraph":  # an item of a list by itself
             self._list_item(name, attributes)
         yield
         self._lists.pop()
         self._item = None
 
+    def _counts_of(self, style: str, attributes: Attributes) -> OdtCounts:
+        """How far an outermost list has counted: as another one that it continues, or not at all."""
+        counts = self._counts.get(f"#{attributes.get('text:continue-list') or attributes.get('text:list-id', '')}")
+        if counts is None and (
+            attributes.get("text:continue-numbering") == "true" or "text:continue-list" in attributes
+        ):
+            counts = self._counts.get(style)
+        counts = counts or OdtCounts()
+        self._counts[style] = counts
+        for name in ("xml:id", "text:list-id"):
+            if name in attributes:
+                self._counts[f"#{attributes[name]}"] = counts
+        return counts
+
     def _list_item(self, name: str, attributes: Attributes) -> None:
+        self._override = attributes.get("text:style-override", "")
         start = counted(attributes.get("text:start-value", ""))
         self._item = _UNMARKED if name == "text:list-header" else _COUNTED if start is None else start
 
     def _mark(self, paragraph: OdtParagraph) -> None:
-        """Note how the first item of a list is marked, and one with a number of its own."""
+        """Count an item, or note how the first one with a bullet is marked."""
         start, self._item = self._item, None
         top = self._lists[-1]
-        style = top.style or self.styles.stated("paragraph", paragraph.style, "list") or ""
+        style = self._override or top.style or self.styles.stated("paragraph", paragraph.style, "list") or ""
+        self._counts[style] = top.counts
         if start == _UNMARKED:
             paragraph.marks.append("no mark")
             return
-        known = top.level in top.seen or (top.goes_on and (style, top.level) in self._listed)
-        top.seen.add(top.level)
-        self._listed.add((style, top.level))
-        if top.level > 1:
+        levels, at = self.styles.levels(style), top.level - 1
+        known = top.level in top.counts.seen
+        top.counts.seen.add(top.level)
+        if at not in levels:
+            paragraph.marks += [str(start)] * (start != _COUNTED)
+        else:
+            paragraph.number = top.counts.count(levels, at, None if start == _COUNTED else start)
+        self.counted_numbers |= paragraph.number is not None
+        if paragraph.number is None and top.level > 1:
             paragraph.marks.append(f"level {top.level} of a list")
-        if start != _COUNTED or not known:
-            number = None if start == _COUNTED else start
-            paragraph.marks.append(self.styles.mark(style, top.level, number))
+        if paragraph.number is None and not known and at in levels:
+            paragraph.marks.append(levels[at].text)
 
     def _span(self, name: str, attributes: Attributes) -> Iterator[None]:
         self._looks.append(self.styles.look("text", attributes.get("text:style-name", ""), self._looks[-1]))

@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from colde_cli.documents.clause_numbers import Counted, label_below, written
+from colde_cli.documents.clause_numbers import DEEPEST, UNCOUNTED, Counted, LevelCounts, NumberedLevel
 from colde_cli.documents.office.archive import Attributes
 from colde_cli.documents.office.word_styles import switched_on
 
-_UNCOUNTED = frozenset(("bullet", "none"))  # marks of lists that are no numbers
-_DEEPEST = 9
-_LONGEST_MARK = 100
-_REFERRED = re.compile(r"%([1-9])")
-
 
 @dataclass(slots=True)
-class _ListLevel:
-    """A level of numbered lists.
+class _ListLevel(NumberedLevel):
+    """A level of numbered lists; `style` is that of the paragraphs that are on it."""
 
-    Attributes:
-        start: its first number.
-        form: "decimal", "lowerRoman", "bullet"; the first numbers of a form of one's own.
-        text: of its numbers, `Article %1.`.
-        style: of the paragraphs that are on this level.
-        legal: all numbers are written as 1, 2, 3.
-        restart: the level, from 1, whose items have it start again; 0 never, None any level above.
-    """
-
-    start: int = 1
-    form: str = "decimal"
-    text: str = ""
     style: str = ""
-    legal: bool = False
-    restart: int | None = None
 
     def take(self, name: str, attributes: Attributes) -> None:
         """Take one of its properties."""
@@ -122,15 +102,7 @@ class Numbering:
 
     def counts(self, number: str) -> bool:
         """Whether items of a list have numbers, on any level."""
-        return any(one.form not in _UNCOUNTED for one in self.levels(number).values())
-
-
-@dataclass(slots=True)
-class _Counts:
-    """How far a list has counted: number and label of the last item of each level; None where it starts again."""
-
-    numbers: list[int | None] = field(default_factory=lambda: [None] * _DEEPEST)
-    labels: list[str] = field(default_factory=lambda: [""] * _DEEPEST)
+        return any(one.form not in UNCOUNTED for one in self.levels(number).values())
 
 
 class NumberCounter:
@@ -138,50 +110,15 @@ class NumberCounter:
 
     def __init__(self, numbering: Numbering) -> None:
         self._numbering = numbering
-        self._counts: dict[str, _Counts] = {}  # by abstract list
+        self._counts: dict[str, LevelCounts] = {}  # by abstract list
         self._begun: set[tuple[str, int]] = set()  # lists and levels that had an item
 
     def count(self, number: str, level: str) -> Counted | None:
         """Count a paragraph on a level of a list; None where it shows no number."""
         levels, at = self._numbering.levels(number), _whole(level, 0)
-        if at not in levels or at >= _DEEPEST:
+        if at not in levels or at >= DEEPEST:
             return None
-        counts = self._counts.setdefault(self._numbering.pattern(number), _Counts())
-        if (number, at) not in self._begun:
-            self._begun.add((number, at))
-            if self._numbering.starts_again(number, at):
-                counts.numbers[at] = None
-        before = counts.numbers[at]
-        counts.numbers[at] = levels[at].start if before is None else before + 1
-        for up in range(at):  # an item counts for the levels above that had none
-            if counts.numbers[up] is None and up in levels:
-                counts.numbers[up] = levels[up].start
-        for deeper in range(at + 1, _DEEPEST):
-            restart = levels[deeper].restart if deeper in levels else None
-            if restart is None or at < restart:
-                counts.numbers[deeper] = None
-        return self._shown(counts, levels, at)
-
-    def _shown(self, counts: _Counts, levels: _Levels, at: int) -> Counted | None:
-        own = levels[at]
-        mark = "" if own.form == "bullet" else _mark(counts, levels, at)
-        shown = any(map(str.isalnum, mark))
-        first = min([at, *(int(number) - 1 for number in _REFERRED.findall(own.text))])
-        above = next((counts.labels[up] for up in range(first - 1, -1, -1) if counts.labels[up]), "")
-        counts.labels[at] = label_below(above, mark) if shown else ""
-        for deeper in range(at + 1, _DEEPEST):
-            counts.labels[deeper] = ""
-        return Counted(mark, counts.labels[at]) if shown else None
-
-
-def _mark(counts: _Counts, levels: _Levels, at: int) -> str:
-    """The text of a level with its numbers."""
-
-    def number(match: re.Match[str]) -> str:
-        up = int(match[1]) - 1
-        if up > at or up not in levels:
-            return ""
-        decimal = levels[at].legal and levels[up].form not in _UNCOUNTED
-        return written(counts.numbers[up] or 0, "decimal" if decimal else levels[up].form)
-
-    return _REFERRED.sub(number, levels[at].text)[:_LONGEST_MARK].strip()
+        counts = self._counts.setdefault(self._numbering.pattern(number), LevelCounts())
+        anew = (number, at) not in self._begun and self._numbering.starts_again(number, at)
+        self._begun.add((number, at))
+        return counts.count(levels, at, levels[at].start if anew else None)
