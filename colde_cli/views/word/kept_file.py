@@ -476,9 +476,13 @@ class ParagraphEdits:
             remarks = tuple(dict.fromkeys(number for _, _, stretch in self._deleted for number in stretch.remarks))
             self._delete(_without_open_fields([one.run for one in spans]), remarks)
         else:
-            for begin, end, stretch in self._deleted:
-                inside = [one.run for one in spans if one.inside(begin, end)]
-                self._delete(_without_open_fields(inside), stretch.remarks)
+            for pieces in _touching(self._deleted):
+                inside = [one for one in spans if one.inside(pieces[0][0], pieces[-1][1])]
+                marked = set(_without_open_fields([one.run for one in inside]))
+                for begin, end, stretch in pieces:
+                    own = [one.run for one in inside if one.run in marked and begin <= one.start and one.end <= end]
+                    marked -= set(own)  # what has no characters goes with the first
+                    self._delete(own, stretch.remarks)
         return list(self._new_paragraphs())
 
     def _insert(self, spans: Sequence[RunSpan]) -> None:
@@ -544,6 +548,18 @@ class ParagraphEdits:
             self.paragraph.remove(end)
             self._writer.marker.end(made, Operation.INSERTED)
             yield made
+
+
+def _touching(pieces: Sequence[tuple[int, int, Stretch]]) -> Iterator[list[tuple[int, int, Stretch]]]:
+    """Group deleted stretches that follow each other directly: remarks cut them, not what is deleted."""
+    group: list[tuple[int, int, Stretch]] = []
+    for piece in pieces:
+        if group and group[-1][1] != piece[0]:
+            yield group
+            group = []
+        group.append(piece)
+    if group:
+        yield group
 
 
 def _around(spans: Sequence[RunSpan], place: int) -> tuple[Element | None, Element | None]:

@@ -117,7 +117,7 @@ class Reader:
 
     signs: Signs
     plain: bool = False
-    keys: dict[tuple[str, str], str] = field(default_factory=dict)
+    keys: dict[tuple[Part, str], str] = field(default_factory=dict)
     lost: frozenset[str] = frozenset()
 
     def paragraph(self, element: Element, part: WordPart) -> StoryParagraph:
@@ -144,7 +144,7 @@ class Reader:
 
     def target_key(self, part: Part, relation: str, depth: int = 0) -> str:
         """Describe the part or the address that a relation leads to."""
-        known = (str(part.partname), relation)
+        known = (part, relation)
         if known not in self.keys:
             found = part.rels.get(relation)
             if found is None:
