@@ -49,7 +49,6 @@ class Carrier:
 
     Attributes:
         lost: names of bookmarks of A whose text goes away.
-        not_carried: what could not be carried, as sentences.
         new_notes: the notes that were carried and are not yet marked as inserted.
     """
 
@@ -58,7 +57,6 @@ class Carrier:
     notes_of_a: dict[str, WordPart]
     notes_of_b: dict[str, WordPart]
     lost: frozenset[str] = frozenset()
-    not_carried: list[str] = field(default_factory=list)
     new_notes: list[Element] = field(default_factory=list)
     _styles: dict[str, str] = field(default_factory=dict)
     _lists: dict[str, str] = field(default_factory=dict)

@@ -100,14 +100,16 @@ class StoryComparer:
     Attributes:
         reader: of both files.
         notes: of A and of B.
+        apart: paragraphs and tables of A and of B that are deleted and inserted as a whole.
     """
 
     reader: Reader
     notes: tuple[Notes, Notes]
+    apart: tuple[frozenset[Element], frozenset[Element]] = (frozenset(), frozenset())
 
     def compare(self, a: Story, b: Story, links: Sequence[tuple[_Range, _Range]] = ()) -> StoryChanges:
         """Compare two stories; `links` are blocks of both that are versions of each other, in order."""
-        groups = list(_with_last_ones(a, b, _groups(a, b, links)))
+        groups = list(filter(self._stays(a, b), _with_last_ones(a, b, _groups(a, b, links))))
         flows = _flow(a, groups, 0), _flow(b, groups, 1)
         whole = tuple([*_whole_fields(flow, story)] for flow, story in zip(flows, (a, b), strict=True))
         text = merge(*flows, _anchors(flows, groups), whole=(whole[0], whole[1]))
@@ -118,6 +120,13 @@ class StoryComparer:
                 made.tables[one[0]] = self._rows(table, partner)
         made.inner = list(self._inner(made))
         return made
+
+    def _stays(self, a: Story, b: Story) -> Callable[[tuple[_Range, _Range]], bool]:
+        def stays(pair: tuple[_Range, _Range]) -> bool:
+            blocks = (story.blocks[first:last] for story, (first, last) in zip((a, b), pair, strict=True))
+            return not any(block.element in own for own, side in zip(self.apart, blocks, strict=True) for block in side)
+
+        return stays
 
     def _rows(self, a: StoryTable, b: StoryTable) -> list[RowChanges]:
         keys = [["\v".join(cell.text for cell in row) for row in table.rows] for table in (a, b)]
@@ -191,14 +200,13 @@ def _at(story: Story, flow: Flow, place: int) -> tuple[StoryParagraph, int]:
 def _groups(a: Story, b: Story, links: Sequence[tuple[_Range, _Range]]) -> Iterator[tuple[_Range, _Range]]:
     """Pair the blocks of two stories: those that are linked, then equal ones, then those that are alike."""
     keys = [[_TABLE * isinstance(block, StoryTable) + block.text for block in story.blocks] for story in (a, b)]
-    kinds = [[isinstance(block, StoryTable) for block in story.blocks] for story in (a, b)]
     done = 0, 0
     ends = ((len(keys[0]), len(keys[0])), (len(keys[1]), len(keys[1])))
     for one, other in [*links, ends]:
         i, k = done
 
         def fits(x: int, y: int, i: int = i, k: int = k) -> bool:
-            return kinds[0][i + x] is kinds[1][k + y]
+            return _can_become(a.blocks[i + x], b.blocks[k + y])
 
         pairs = _paired(keys[0][i : one[0]], keys[1][k : other[0]], fits)
         for x, y in pairs:
@@ -206,6 +214,13 @@ def _groups(a: Story, b: Story, links: Sequence[tuple[_Range, _Range]]) -> Itera
         if one[0] < one[1]:
             yield one, other
         done = one[1], other[1]
+
+
+def _can_become(a: StoryParagraph | StoryTable, b: StoryParagraph | StoryTable) -> bool:
+    """Whether one block can be turned into another: paragraphs, or tables with rows of as many cells."""
+    if isinstance(a, StoryTable) and isinstance(b, StoryTable):
+        return not {len(row) for row in a.rows}.isdisjoint(len(row) for row in b.rows)
+    return isinstance(a, StoryParagraph) and isinstance(b, StoryParagraph)
 
 
 def _with_last_ones(a: Story, b: Story, groups: Iterable[tuple[_Range, _Range]]) -> Iterator[tuple[_Range, _Range]]:
@@ -254,7 +269,11 @@ def _alike(
     scores: dict[tuple[int, int], float] = {}
     for x in reversed(range(len(rows))):
         for y in reversed(range(len(columns))):
-            score = _likeness(counts[0][rows[x]], counts[1][columns[y]]) if fits(rows[x], columns[y]) else 0.0
+            score = 0.0
+            if fits(rows[x], columns[y]):
+                score = _likeness(counts[0][rows[x]], counts[1][columns[y]])
+                if a[rows[x]].startswith(_TABLE):  # tables in one place are versions, whatever they hold
+                    score = max(score, _ALIKE)
             scores[x, y] = score if score >= _ALIKE else 0.0
             best[x][y] = max(best[x + 1][y], best[x][y + 1], best[x + 1][y + 1] + scores[x, y])
     x = y = 0

@@ -111,7 +111,7 @@ def redline_docx(
                 raise NotKept("differences are ignored")
             if any(document.report.skipped_sections for document in (a, b)):
                 raise NotKept("sections were left out")
-            return _with_layout(a, b, alignment, authorship.marker(), beside)
+            return _with_layout(a, b, alignment, authorship, beside)
         except NotKept as reason:
             warnings = (_not_kept(a, str(reason)),)
         except Exception as error:
@@ -136,7 +136,9 @@ def _not_kept(document: Document, reason: str) -> str:
     return f"The layout of {file_name(document.path)} was not kept: {reason}."
 
 
-def _with_layout(a: Document, b: Document, alignment: Alignment, marker: Marker, beside: Sequence[str]) -> WordRedline:
+def _with_layout(
+    a: Document, b: Document, alignment: Alignment, authorship: Authorship, beside: Sequence[str]
+) -> WordRedline:
     """Write the changes into the file of A, and read both versions of the result again.
 
     Raises:
@@ -144,12 +146,19 @@ def _with_layout(a: Document, b: Document, alignment: Alignment, marker: Marker,
     """
     text = tracked_text(a, b, alignment)
     notes = remarks(a, b, alignment, text)
-    kept = write_changes(a, b, alignment, notes, (text.a, text.b), marker)
-    marker.finish(kept.file, notes, [*beside, *kept.beside])
-    content = _packed(kept.file)
-    if not kept.is_exact(content):
-        raise NotKept("its text would not be exact")
-    return WordRedline(content, (), tuple(_earlier(a, b, marker)))
+    apart: tuple[frozenset[int], frozenset[int]] = frozenset(), frozenset()
+    for _ in range(2):
+        marker = authorship.marker()
+        kept = write_changes(a, b, alignment, notes, (text.a, text.b), marker, apart)
+        marker.finish(kept.file, notes, [*beside, *kept.beside])
+        content = _packed(kept.file)
+        wrong = kept.inexact(content)
+        if wrong is None:
+            break
+        if not any(wrong):
+            return WordRedline(content, (), tuple(_earlier(a, b, marker)))
+        apart = wrong  # these are replaced as a whole
+    raise NotKept("its text would not be exact")
 
 
 def _earlier(a: Document, b: Document, marker: Marker) -> Iterator[str]:

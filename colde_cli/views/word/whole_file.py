@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -34,7 +35,7 @@ from colde_cli.views.word.stories import (
     read_story,
 )
 from colde_cli.views.word.story_changes import Notes, StoryChanges, StoryComparer
-from colde_cli.views.word.word_source import word_source
+from colde_cli.views.word.word_source import NotKept, word_source
 
 if TYPE_CHECKING:
     from docx.document import Document as WordFile
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.tracked_changes import Anchor
 
 _Range = tuple[int, int]
+_Apart = tuple[frozenset[int], frozenset[int]]
 _MARGINS = {
     qn("w:headerReference"): ("hdr", RELATIONSHIP_TYPE.HEADER, CONTENT_TYPE.WML_HEADER),
     qn("w:footerReference"): ("ftr", RELATIONSHIP_TYPE.FOOTER, CONTENT_TYPE.WML_FOOTER),
@@ -120,12 +122,17 @@ class WholeFile:
             found.append(own)
         return found
 
-    def signature(self, reader: Reader) -> list[object]:
-        """Everything that is compared, as nested lists of texts."""
+    def inner_files(self, reader: Reader) -> list[str]:
+        """Describe the documents inside it that are part of its text, which are not compared as stories."""
+        found = self.body.root.iter(qn("w:altChunk"), qn("w:subDoc"))
+        return [reader.target_key(self.body.part, element.get(qn("r:id"), "")) for element in found]
+
+    def signature(self, reader: Reader) -> list[list[object]]:
+        """Everything that is compared, as nested lists of texts: the blocks of the body, then headers and footers."""
         notes = self.all_notes()
         body = _signature(read_story(self.body.root.body, self.body, reader), reader, notes)
         if reader.plain:
-            return body
+            return [body]
         margins = [
             sorted(
                 (tag, pages, repr(text))
@@ -170,21 +177,36 @@ class KeptFile:
     """
 
     file: WordFile
-    expected: tuple[list[object], list[object]]
+    expected: tuple[list[list[object]], list[list[object]]]
     reader: Reader
     beside: list[str]
     since: int | None = None
 
-    def is_exact(self, content: bytes) -> bool:
-        """Whether that is what is read in the packed file."""
-        return all(
-            WholeFile.resolved(content, accept=accept, since=self.since).signature(self.reader) == wanted
-            for accept, wanted in zip((True, False), self.expected, strict=True)
-        )
+    def inexact(self, content: bytes) -> tuple[frozenset[int], frozenset[int]] | None:
+        """Compare what is read in the packed file with what is expected.
+
+        Returns:
+            the numbers of the paragraphs and tables of the bodies of A and of B that are not exact; None if something
+            else is not.
+        """
+        wrong: list[frozenset[int]] = []
+        for accept, wanted in zip((True, False), self.expected, strict=True):
+            read = WholeFile.resolved(content, accept=accept, since=self.since).signature(self.reader)
+            if read[1:] != wanted[1:] or len(read[0]) != len(wanted[0]):
+                return None
+            pairs = enumerate(zip(read[0], wanted[0], strict=True))
+            wrong.insert(0, frozenset(number for number, (one, other) in pairs if one != other))
+        return wrong[0], wrong[1]
 
 
 def write_changes(
-    a: Document, b: Document, alignment: Alignment, remarks: Sequence[Remark], flows: tuple[Flow, Flow], marker: Marker
+    a: Document,
+    b: Document,
+    alignment: Alignment,
+    remarks: Sequence[Remark],
+    flows: tuple[Flow, Flow],
+    marker: Marker,
+    apart: _Apart = (frozenset(), frozenset()),
 ) -> KeptFile:
     """Write the changes between a Word file and another document into that file.
 
@@ -195,13 +217,14 @@ def write_changes(
         remarks: about stretches of their flows.
         flows: of both.
         marker: makes the marks of changes.
+        apart: numbers of paragraphs and tables of both bodies that are deleted and inserted as a whole.
 
     Raises:
         NotKept: a file cannot be opened, or something changed whose place is not known.
     """
     found = anchors(a, b, alignment, flows)
     write = _write_word if b.path.lower().endswith(".docx") else _write_plain
-    return write(a, b, found, remarks, flows, marker)
+    return write(a, b, found, remarks, flows, marker, apart)
 
 
 def _write_word(
@@ -211,6 +234,7 @@ def _write_word(
     remarks: Sequence[Remark],
     flows: tuple[Flow, Flow],
     marker: Marker,
+    apart: _Apart,
 ) -> KeptFile:
     ways = _ways(a, b, marker)
     sources = word_source(a, ways[0]), word_source(b, ways[1])
@@ -219,9 +243,11 @@ def _write_word(
     elements = sources[0].elements, sources[1].elements
     reader = Reader(Signs())
     expected = other.signature(reader), own.signature(reader)
-    compared = _compared(files, elements, found, flows, reader)
+    if own.inner_files(reader) != other.inner_files(reader):
+        raise NotKept("a document inside it changed")
+    compared = _compared(files, elements, found, flows, reader, apart)
     if lost := frozenset(_lost_bookmarks(compared)):
-        compared = _compared(files, elements, found, flows, replace(reader, lost=lost))
+        compared = _compared(files, elements, found, flows, replace(reader, lost=lost), apart)
     carrier = Carrier(own.file, other.file, own.notes, other.notes, lost)
     places = remark_places(remarks, flows, elements, compared[0])
     writer = StoryWriter(marker, replace(reader, lost=lost), carrier, own.all_notes(), places)
@@ -239,6 +265,7 @@ def _write_plain(
     remarks: Sequence[Remark],
     flows: tuple[Flow, Flow],
     marker: Marker,
+    apart: _Apart,
 ) -> KeptFile:
     way, _ = _ways(a, b, marker)
     source = word_source(a, way)
@@ -248,9 +275,9 @@ def _write_plain(
     stories = plain_stories(flows, found, source.elements, notes, reader)
     before = read_story(own.body.root.body, own.body, reader)
     after = read_story(stories.body, own.body, reader)
-    expected = _signature(after, reader, notes), _signature(before, reader, notes)
+    expected = [_signature(after, reader, notes)], [_signature(before, reader, notes)]
     elements = source.elements, tuple(stories.elements)
-    comparer = StoryComparer(reader, (notes, notes))
+    comparer = StoryComparer(reader, (notes, notes), _elements_of((before, after), apart))
     body = comparer.compare(before, after, list(_links(found, flows, elements, (before, after))))
     looks = Neighbours(own.file, [block.element for block in before.blocks], stories.levels)
     inner = [
@@ -276,12 +303,21 @@ def _compared(
     found: Sequence[Anchor],
     flows: tuple[Flow, Flow],
     reader: Reader,
+    apart: _Apart,
 ) -> list[StoryChanges]:
     """Compare the bodies of two files, then their headers and footers."""
-    comparer = StoryComparer(reader, (files[0].all_notes(), files[1].all_notes()))
     a, b = (read_story(file.body.root.body, file.body, reader) for file in files)
+    notes = files[0].all_notes(), files[1].all_notes()
+    comparer = StoryComparer(reader, notes, _elements_of((a, b), apart))
     linked = list(_links(found, flows, elements, (a, b)))
     return [comparer.compare(a, b, linked), *_margins(files, comparer)]
+
+
+def _elements_of(stories: tuple[Story, Story], apart: _Apart) -> tuple[frozenset[Element], frozenset[Element]]:
+    a, b = (
+        frozenset(story.blocks[number].element for number in own) for story, own in zip(stories, apart, strict=True)
+    )
+    return a, b
 
 
 def _links(
@@ -357,15 +393,13 @@ def _margins(files: Sequence[WholeFile], comparer: StoryComparer) -> Iterator[St
             known.add(pair)
             tag = _MARGINS[key[0]][0]
             empty = parse_xml(f'<w:{tag} xmlns:w="{nsmap["w"]}"><w:p/></w:{tag}>')
+            part = WordPart(files[0].body.part, empty) if b is None else WordPart.of(b)
+            two = read_story(part.root, part, comparer.reader)
             if a is None:
-                if b is None or not any(b.element.itertext()):
+                if not two.text.strip():
                     continue
-                a = _new_margin(files[0], number, key, empty)
+                a = _new_margin(files[0], number, key, deepcopy(empty))
             one = read_story(a.element, WordPart.of(a), comparer.reader, "header")
-            if b is None:
-                two = read_story(empty, WordPart(a, empty), comparer.reader)
-            else:
-                two = read_story(b.element, WordPart.of(b), comparer.reader)
             changes = comparer.compare(one, two)
             if changes.changed:
                 yield changes
