@@ -241,8 +241,8 @@ def _join_next(paragraph: Element) -> None:
         following[place:place] = content
         parent.remove(paragraph)
         return
-    inline = (f"{W}r", f"{W}hyperlink", f"{W}fldSimple", f"{M}oMath")
-    if not any(item.tag in inline for item in content) and sum(item.tag in _BLOCKS for item in parent) > 1:
+    inside = [inner for item in content for inner in item.iter(f"{W}r", f"{M}oMath")]  # a link can be empty
+    if not inside and sum(item.tag in _BLOCKS for item in parent) > 1:
         parent.remove(paragraph)
 
 
@@ -450,7 +450,7 @@ def _formula(element: Element) -> Iterator[str]:
             yield from (f"{value} " for sign in item for value in sign.attrib.values() if local(sign).endswith("hr"))
         elif name == "r":
             yield from _formula(item)
-        else:
+        elif not name.startswith("bookmark"):
             yield f"{name}({''.join(_formula(item))})"
 
 
