@@ -83,10 +83,10 @@ class SystemEncoder(DocumentEncoder):
     def __init__(
         self, folder: SystemFolder, plan: DevicePlan, *, cache: Cache | None, threads: int, parts: bool = True
     ) -> None:
+        self._pack = packing(folder.config.packing, str(folder.path))
         graph, tokenizer = folder.file(SYSTEM_GRAPH), folder.file(TOKENIZER)
         super().__init__(plan, folder.name, graph, cache)
         self.folder, self.config, self.parts = folder, folder.config, parts
-        self._pack = packing(self.config.packing, str(folder.path))
         pool = ThreadPoolExecutor(2, "colde-load")
         self._runner: Future[SystemRunner] = pool.submit(
             SystemRunner.open, graph, self.config.dim, threads, plan.ordinal

@@ -73,43 +73,46 @@ class SequenceEncoder(nn.Module):
         return encoded.reshape(*mask.shape[:2], -1)
 
 
-class Han(System):
-    """Word GRU and attention make sentence vectors, sentence GRU and attention the document's.
-
-    `hidden` are units per direction; `dropout` is that of the word vectors.
-    """
+class GruSystem(System):
+    """Sentences of word vectors, read by GRUs: `hidden` are units per direction, `dropout` that of the word vectors."""
 
     packing, start, row_tokens, max_rows = "sentences", "words", 50, 100
     sizes: ClassVar[Mapping[str, Any]] = {"embedding": 200, "hidden": 50, "dropout": 0.0}
+    depths: ClassVar[int]
+    """How many vectors of both directions stand side by side in that of a document."""
 
     @classmethod
     def dim(cls, sizes: Mapping[str, Any], backbone_hidden: int = 0) -> int:
         """See `System`."""
-        return 2 * int(sizes["hidden"])
+        return 2 * cls.depths * int(sizes["hidden"])
 
     def __init__(self, config: SystemConfig, attention: Attention = "sdpa") -> None:
         super().__init__()
-        embedding, hidden = check_hidden(self, config)
-        self.embedding = nn.Embedding(config.vocab_size, embedding, padding_idx=0)
-        self.dropout = nn.Dropout(config.network.get("dropout", 0.0))
-        self.words = SequenceEncoder(embedding, hidden)
-        self.sentences = SequenceEncoder(2 * hidden, hidden)
+        sizes = {**self.sizes, **config.network}
+        if config.dim != (dim := self.dim(sizes)):
+            raise ValueError(f"{sizes['hidden']} hidden units make {dim} numbers, not {config.dim}")
+        self.words_size, self.hidden = int(sizes["embedding"]), int(sizes["hidden"])
+        self.embedding = nn.Embedding(config.vocab_size, self.words_size, padding_idx=0)
+        self.dropout = nn.Dropout(sizes["dropout"])
+
+    def embed(self, words: Tensor) -> Tensor:
+        """The vectors of word ids."""
+        embedded: Tensor = self.dropout(self.embedding(words))
+        return embedded
+
+
+class Han(GruSystem):
+    """Word GRU and attention make sentence vectors, sentence GRU and attention the document's."""
+
+    depths = 1
+
+    def __init__(self, config: SystemConfig, attention: Attention = "sdpa") -> None:
+        super().__init__(config)
+        self.words = SequenceEncoder(self.words_size, self.hidden)
+        self.sentences = SequenceEncoder(2 * self.hidden, self.hidden)
 
     def forward(self, rows: Tensor, paragraphs: Tensor | None = None) -> Tensor:
         """Vectors [D, dim] of texts, zeros without words: rows int64 [D, R, L], word ids of sentences."""
         mask = rows != 0
-        sentences = self.words.nested(self.dropout(self.embedding(rows)), mask)
+        sentences = self.words.nested(self.embed(rows), mask)
         return functional.normalize(self.sentences(sentences, mask.any(dim=2)), dim=-1)
-
-
-def check_hidden(system: System, config: SystemConfig) -> tuple[int, int]:
-    """Sizes of the word vectors and of a GRU.
-
-    Raises:
-        ValueError: `config.dim` is not that of `hidden` units.
-    """
-    sizes = {**system.sizes, **config.network}
-    hidden, dim = int(sizes["hidden"]), system.dim(sizes, 0)
-    if config.dim != dim:
-        raise ValueError(f"{hidden} hidden units make {dim} numbers, not {config.dim}")
-    return int(sizes["embedding"]), hidden

@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from colde_cli.encoder.layout import SystemConfig
-from colde_cli.systems.base import Attention, System
-from colde_cli.systems.han import Han, SequenceEncoder, check_hidden
+from colde_cli.systems.base import Attention
+from colde_cli.systems.han import GruSystem, SequenceEncoder
 
 
-class Smash(System):
+class Smash(GruSystem):
     """Word → sentence → paragraph → document, word → sentence → document and word → document, side by side.
 
     Every arrow is a bidirectional GRU with attention. The two deeper readings share their sentence vectors; the
     text of the paper was not at hand to confirm its sizes and what it shares.
     """
 
-    packing, start, row_tokens, max_rows = "sentences", "words", 50, 100
-    sizes: ClassVar[Mapping[str, Any]] = Han.sizes
-
-    @classmethod
-    def dim(cls, sizes: Mapping[str, Any], backbone_hidden: int = 0) -> int:
-        """See `System`: three depths of two directions."""
-        return 6 * int(sizes["hidden"])
+    depths = 3
 
     def __init__(self, config: SystemConfig, attention: Attention = "sdpa") -> None:
-        super().__init__()
-        embedding, hidden = check_hidden(self, config)
-        self.embedding = nn.Embedding(config.vocab_size, embedding, padding_idx=0)
-        self.dropout = nn.Dropout(config.network.get("dropout", 0.0))
-        self.sentence = SequenceEncoder(embedding, hidden)
+        super().__init__(config)
+        words, hidden = self.words_size, self.hidden
+        self.sentence = SequenceEncoder(words, hidden)
         self.paragraph = SequenceEncoder(2 * hidden, hidden)
         self.document_of_paragraphs = SequenceEncoder(2 * hidden, hidden)
         self.document_of_sentences = SequenceEncoder(2 * hidden, hidden)
-        self.document_of_words = SequenceEncoder(embedding, hidden)
+        self.document_of_words = SequenceEncoder(words, hidden)
         self.pair = PairHead(config.dim)
 
     def forward(self, rows: Tensor, paragraphs: Tensor) -> Tensor:
@@ -50,14 +39,14 @@ class Smash(System):
         """
         mask = rows != 0
         exists = mask.any(dim=2)
-        sentences = self.sentence.nested(self._embed(rows), mask)
+        sentences = self.sentence.nested(self.embed(rows), mask)
         grouped, members = by_paragraph(sentences, paragraphs, exists)
         in_paragraphs = self.paragraph.nested(grouped, members)
         words = without_gaps(rows.flatten(1))
         depths = [
             self.document_of_paragraphs(in_paragraphs, members.any(dim=2)),
             self.document_of_sentences(sentences, exists),
-            self.document_of_words(self._embed(words), words != 0),
+            self.document_of_words(self.embed(words), words != 0),
         ]
         return functional.normalize(torch.cat(depths, dim=-1), dim=-1)
 
@@ -68,10 +57,6 @@ class Smash(System):
         """
         logits: Tensor = self.pair(left, right)
         return logits
-
-    def _embed(self, words: Tensor) -> Tensor:
-        embedded: Tensor = self.dropout(self.embedding(words))
-        return embedded
 
 
 class PairHead(nn.Module):
