@@ -130,11 +130,11 @@ def test_a_strangers_file_writes_nothing_and_sends_nothing(
 
 # What changes no more than what a command reads, computes and prints.
 HARMLESS = """
-    baseline bootstrap budget calibration device docs exit-zero explain fail-under field format glob
-    ignore ignore-case ignore-like ignore-list-marks ignore-numbers ignore-renumbering ignore-whitespace jobs level
+    author baseline bootstrap budget calibration comments date device docs exit-zero explain fail-under field format
+    glob ignore ignore-case ignore-like ignore-list-marks ignore-numbers ignore-renumbering ignore-whitespace jobs level
     attention max-size max-upload min-contained min-score min-share min-size model newer no-cache older
     only-sections pager pages pairs parts port precision quiet reread resolution retrieval robustness schema seed
-    section skip-sections split strict threads timeout top validation verbose where
+    section skip-sections split strict threads timeout top tracked validation verbose where
 """
 
 

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from command_line import V1
 from served import HOSTILE, PATIENT, TITLE, running, small_corpus
-from test_views_report_browser import CONTRASTS, NAMES, NARROW, PATIENCE, WIDE, browser, pytestmark
+from test_views_report_browser import CONTRASTS, NAMES, NARROW, PATIENCE, WIDE, browser
+from test_views_report_browser import pytestmark as needs_browser
 
-__all__ = ["browser", "pytestmark"]
+__all__ = ["browser"]
+
+pytestmark = [needs_browser, pytest.mark.slow]
 
 TOKEN = "correct horse battery"
 DROP = """([name, text]) => {
