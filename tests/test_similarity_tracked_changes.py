@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from colde_cli.documents.document import Document, Part, Span, assemble
 from colde_cli.similarity.alignment import align
-from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, Operation
-from colde_cli.similarity.tracked_changes import BREAK, TABLE_END, Flow, TrackedText, tracked_text
+from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, Operation
+from colde_cli.similarity.tracked_changes import BREAK, TABLE_END, Anchor, Flow, TrackedText, merge, tracked_text
 
 SHORE = "The keeper rows out to the buoy. He counts the bells before the tide turns."
 PIER = "Ten lamps hang on the pier. The harbour master lights them at dusk."
@@ -101,7 +101,7 @@ def test_what_is_ignored_is_as_in_b() -> None:
 
 def test_a_flow_ends_its_blocks_and_knows_where_they_stand() -> None:
     of = made(("1 Shore", [SHORE, PIER]), ("", [ROPE]))
-    flow = Flow.of(of, frozenset({2}))
+    flow = Flow.joined(Flow.of(of).blocks, frozenset({2}))
     assert flow.text == f"1 Shore{BREAK}{SHORE}{BREAK}{PIER}{TABLE_END}{ROPE}{BREAK}"
     assert [(block.text, block.level) for block in flow.blocks] == [
         ("1 Shore", 1), (SHORE, 0), (PIER, 0), (ROPE, 0),
@@ -118,30 +118,34 @@ def test_a_flow_ends_its_blocks_and_knows_where_they_stand() -> None:
     assert flow.place(10**6) == len(flow.text)
 
 
+def test_a_table_and_a_paragraph_never_share_an_end() -> None:
+    flow = Flow.of(made(("", [SHORE, PIER, ROPE])))
+    with_table = Flow.joined(flow.blocks, frozenset({1}))
+    whole = Anchor(Span(0, len(flow.text)), Span(0, len(flow.text)), ())
+    assert shown(merge(with_table, flow, [whole])) == f"{SHORE}¶{PIER}[-{TABLE_END}-]{{+¶+}}{ROPE}¶"
+
+
 @pytest.mark.parametrize(
-    ("tables", "blocks", "others", "alike"),
+    ("whole_a", "whole_b", "expected"),
     [
-        *((set(), (0, 2), (0, 2), True), ({1}, (1, 1), (1, 1), True), ({1}, (0, 0), (2, 2), True)),
-        *(({1}, (1, 1), (0, 0), False), ({1}, (0, 0), (1, 1), False), ({0, 1}, (0, 1), (1, 1), False)),
-        *(({1}, (0, 1), (1, 1), False), ({0, 1}, (0, 0), (1, 1), True)),
+        ([], [], "See page [-3-]{+4+} below.¶"),
+        ([(4, 10)], [(4, 10)], "See [-page 3-]{+page 4+} below.¶"),
+        ([(4, 10)], [], "See [-page 3-]{+page 4+} below.¶"),  # a file without fields
+        (
+            [(0, 3)],
+            [(11, 16)],
+            "[-See-]{+See+} page [-3-]{+4+} [-below-]{+below+}.¶",
+        ),  # a field became text, and the reverse
     ],
 )
-def test_a_table_answers_a_table(
-    tables: set[int], blocks: tuple[int, int], others: tuple[int, int], alike: bool
+def test_a_field_comes_and_goes_as_a_whole(
+    whole_a: list[tuple[int, int]], whole_b: list[tuple[int, int]], expected: str
 ) -> None:
-    flow = Flow.of(made(("", [SHORE, PIER, ROPE])), frozenset(tables))
-
-    def stretch(first: int, last: int) -> Span:
-        return Span(flow.starts[first], flow.starts[last] + len(flow.blocks[last].text))
-
-    assert flow.alike(stretch(*blocks), flow, stretch(*others)) is alike
-
-
-def test_a_table_and_a_paragraph_never_share_an_end() -> None:
-    a, b = made(("", [SHORE, PIER, ROPE])), made(("", [SHORE, PIER, ROPE]))
-    text = tracked_text(a, b, align(a, b, None), tables=(frozenset({1}), frozenset()))
-    table = PIER + TABLE_END
-    assert shown(text) == f"{SHORE}¶[-{table}-]{{+{PIER}¶+}}{ROPE}¶"
+    a, b = (Flow.of(made(("", [f"See page {number} below."]))) for number in (3, 4))
+    edit = Edit(Span(9, 10), Span(9, 10))
+    anchor = Anchor(Span(0, len(a.text)), Span(0, len(b.text)), (edit,))
+    sides = [Span(*pair) for pair in whole_a], [Span(*pair) for pair in whole_b]
+    assert shown(merge(a, b, [anchor], whole=sides)) == expected
 
 
 def test_words_of_a_pair_are_found_in_the_merged_text() -> None:

@@ -53,9 +53,9 @@ class Flow:
     tables: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, document: Document, tables: frozenset[int] = frozenset()) -> Flow:
+    def of(cls, document: Document) -> Flow:
         """Make the flow of a document as colde reads it."""
-        return cls.joined(tuple(_blocks(document)), tables)
+        return cls.joined(tuple(_blocks(document)))
 
     @classmethod
     def joined(cls, blocks: tuple[Block, ...], tables: frozenset[int] = frozenset()) -> Flow:
@@ -80,15 +80,6 @@ class Flow:
     def span(self, span: Span) -> Span:
         """Map a span, its last character included."""
         return Span(self.place(span.start), self.place(span.end - 1) + 1)
-
-    def alike(self, span: Span, other: Flow, of_other: Span) -> bool:
-        """Whether neither stretch is of a table, or each is of one table."""
-        own, others = (
-            range(flow.block_at(one.start), flow.block_at(max(one.start, one.end - 1)) + 1)
-            for flow, one in ((self, span), (other, of_other))
-        )
-        tables = [index in self.tables for index in own] + [index in other.tables for index in others]
-        return not any(tables) or (all(tables) and len(tables) == 2)
 
     def ends(self, span: Span) -> Iterator[int]:
         """Yield the offsets at which paragraphs and tables end."""
@@ -359,10 +350,9 @@ def tracked_text(
     b: Document,
     alignment: Alignment,
     ignore: IgnoreOptions = NOTHING_IGNORED,
-    tables: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset()),
 ) -> TrackedText:
     """Merge two documents by their passages."""
-    flows = (Flow.of(a, tables[0]), Flow.of(b, tables[1]))
+    flows = (Flow.of(a), Flow.of(b))
     return merge(*flows, anchors(a, b, alignment, flows, ignore), ignore)
 
 
@@ -377,7 +367,7 @@ def anchors(
     kept = (pair for pair in alignment.pairs if pair.state in (State.SAME, State.EDITED))
     ordered: list[Anchor] = []
     for anchor in sorted((_of_pair(pair, flows) for pair in kept), key=lambda anchor: anchor.a.start):
-        if _fits(ordered[-1:], anchor, []) and flows[0].alike(anchor.a, flows[1], anchor.b):
+        if _fits(ordered[-1:], anchor, []):
             ordered.append(anchor)
     for change in section_changes(alignment, a, b, ignore):
         if not change.a or not change.b:

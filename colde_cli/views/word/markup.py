@@ -39,7 +39,6 @@ class Marker:
         date: of the changes, in UTC.
         author: of the changes and of comments.
         places: the marked elements that each remark is about, by its index, in order.
-        in_fields: changes inside a field that stays, such as a page number or a reference.
         number: of the last element.
         keeps: earlier tracked changes of A stay, marked as they are.
         since: number of the last of them; None where there are none.
@@ -50,7 +49,6 @@ class Marker:
     keeps: bool = True
     since: int | None = None
     places: dict[int, list[Element]] = field(default_factory=dict)
-    in_fields: int = 0
     number: int = 1000
 
     def begin_after(self, number: int | None) -> None:

@@ -53,13 +53,6 @@ class WordSource:
     file: WordFile
     elements: tuple[Element | None, ...]
 
-    @property
-    def tables(self) -> frozenset[int]:
-        """Indices of the blocks that are tables."""
-        return frozenset(
-            index for index, element in enumerate(self.elements) if element is not None and element.tag == qn("w:tbl")
-        )
-
 
 def word_source(document: Document, tracked: Tracked = Tracked.ACCEPT) -> WordSource:
     """Open the Word file of a document; `tracked`: what becomes of its tracked changes.
