@@ -15,7 +15,8 @@ from lxml import html
 from rich.cells import cell_len
 from rich.text import Text
 
-from colde_cli.documents.document import Chunk, Document, Part, assemble
+from colde_cli.documents.document import Chunk, Document, Part, Span, assemble
+from colde_cli.documents.passages import Passage
 from colde_cli.encoder.encoding import Encoding, RuntimeInfo, Vectors
 from colde_cli.scoring.score import ScorePart
 from colde_cli.similarity.alignment import align
@@ -113,3 +114,22 @@ def _encoded(of: Document) -> Encoding:
 def shows_as_stored(text: str) -> bool:
     """Whether a text holds nothing that steers a terminal; joiners and marks act on their neighbours alone."""
     return "".join(sign for sign in text if sign not in "\u200c\u200d\u200e\u200f\u061c").isprintable()
+
+
+def check_cover(document: Document, found: tuple[Passage, ...]) -> None:
+    """Every letter of every body once, in order, under its section; perhaps its heading before it."""
+    assert [passage.index for passage in found] == list(range(len(found)))
+    for section in document.sections:
+        own = [passage for passage in found if passage.section == section.index]
+        start = section.span.start
+        if own and own[0].span == Span(start, start + len(section.heading)):
+            del own[0]
+        ends = [section.body_start, *(passage.span.end for passage in own)]
+        starts = [*(passage.span.start for passage in own), section.span.end]
+        for end, start in zip(ends, starts, strict=True):
+            assert end <= start
+            assert not document.text[end:start].strip()
+        for passage in own:
+            text = document.text[passage.span.start : passage.span.end]
+            assert text
+            assert text == text.strip()

@@ -32,16 +32,18 @@ from colde_cli.documents.html.read_html import read_html
 from colde_cli.documents.markdown import read_markdown
 from colde_cli.documents.office.docx import read_docx
 from colde_cli.documents.office.odt import read_odt
-from colde_cli.documents.passages import passages, passages_of_both
+from colde_cli.documents.passages import passages
 from colde_cli.documents.plain_text import read_text
 from colde_cli.encoder.layout import TOKENIZER
 from colde_cli.encoder.tokenizer import open_tokenizer
 from colde_cli.errors import NoTextError, UnsupportedFormatError
 from colde_cli.similarity.alignment import align
+from colde_cli.similarity.cutting import passages_of_both
 from colde_cli.similarity.pairs import Alignment, State
 from colde_cli.similarity.redline import Operation, redline, run_together, words
 from colde_cli.similarity.section_changes import section_changes
 from colde_cli.similarity.tracked_changes import tracked_text
+from colde_cli.similarity.word_flow import WordFlow
 from colde_cli.views.document_text import document_markdown
 from colde_cli.views.json import comparison_json
 
@@ -120,7 +122,8 @@ def test_every_character_is_in_one_chunk(tokenizer: TextTokenizer, made: Documen
 @examples()
 @given(versions)
 def test_every_character_of_a_body_is_in_one_passage(pair: tuple[Document, Document]) -> None:
-    for made, found in zip((*pair, pair[0]), (*passages_of_both(*pair), passages(pair[0])), strict=True):
+    flow = WordFlow.of(pair[0].text, pair[1].text)
+    for made, found in zip((*pair, pair[0]), (*passages_of_both(*pair, flow), passages(pair[0])), strict=True):
         held = [place for passage in found for place in range(passage.span.start, passage.span.end)]
         assert len(held) == len(set(held))
         bodies = (range(section.body_start, section.span.end) for section in made.sections)

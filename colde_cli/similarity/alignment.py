@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
+import numpy as np
+
 from colde_cli.documents.document import Document, SectionKind
-from colde_cli.documents.passages import Passage, passages_of_both
+from colde_cli.documents.passages import Passage
 from colde_cli.documents.stages import stage
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.runtime import Progress
@@ -32,24 +34,25 @@ from colde_cli.similarity.candidates import (
 )
 from colde_cli.similarity.clauses import one_sided_flags, rewritten_flags
 from colde_cli.similarity.contracts import ContractTerms, read_terms
+from colde_cli.similarity.cutting import passages_of_both
 from colde_cli.similarity.flags import flags
 from colde_cli.similarity.genre import common_genre
-from colde_cli.similarity.layout_marks import without_typesetting
 from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join, parted, turned
 from colde_cli.similarity.mentions import Flag
 from colde_cli.similarity.numbers import DATE, renumbered
 from colde_cli.similarity.pairs import Alignment, PassagePair, State, versions
 from colde_cli.similarity.redline import (
     NOTHING_IGNORED,
+    Edit,
     IgnoreOptions,
     between,
-    normal,
     plain,
     redline,
     run_together,
     words,
 )
 from colde_cli.similarity.references import changed_references, labels, points_elsewhere
+from colde_cli.similarity.word_flow import WordFlow
 
 ALIKE = 0.5
 """Minimum similarity of wording of two passages that read alike, so that a small difference is flagged."""
@@ -59,6 +62,7 @@ _WORDING = Thresholds(0.6, 0.7)
 _SURE_MEANING = Thresholds(0.8, 0.8)
 _MEANING = Thresholds(0.65, 0.8, 0.5, reach=3)
 _DATED = Thresholds(0.5, inf, reach=3)
+_IN_PLACE = Thresholds(0.4, inf, reach=3)
 _DATED_WORDS = 12
 """Maximum number of words of a line that is the same but for a date or number: "Revised: July 1, 2023"."""
 _FEW_WORDS = 6
@@ -118,12 +122,20 @@ class WordMatches:
         alike: cosines of the words of the passages that words give no partner.
     """
 
-    def __init__(self, left: _CutDocument, right: _CutDocument, ignore: IgnoreOptions) -> None:
-        """Find partners with the same or nearly the same words."""
+    def __init__(self, left: _CutDocument, right: _CutDocument, ignore: IgnoreOptions, flow: WordFlow) -> None:
+        """Find partners with the same or nearly the same words.
+
+        Args:
+            flow: the words of both documents, aligned.
+        """
         self.turned = right.texts < left.texts
         left, right = (right, left) if self.turned else (left, right)
+        flow = WordFlow(flow.b, flow.a) if self.turned else flow
         self.left, self.right, self.ignore = left, right, ignore
         self.matching = matching = Matching(left.weights, right.weights)
+        self.links = links = _links(flow, left.passages, right.passages)
+        in_flow = [PairCandidate(i, j, 1.0) for i, j in links if left.keys[i] == right.keys[j]]
+        matching.grow(in_flow, _EXACT)
         once = list(_same_once(left.keys, right.keys))
         # Passages that occur once come first: as neighbours they tell the copies of a repeated passage apart.
         for least in (_FEW_WORDS, 1):
@@ -136,12 +148,24 @@ class WordMatches:
         _drop_strays(matching)
         self.alike = WordCosines.of(left.keys, right.keys, *self._rest())
         expected = matching.abreast_both_ways()
-        matching.grow(self._of_words(lexical_candidates(left.keys, right.keys, self.alike, expected)), _WORDING)
+        worded = {(one.a, one.b): one for one in lexical_candidates(left.keys, right.keys, self.alike, expected)}
+        for i, j in links:
+            if i not in matching.partner and j not in matching.taken and (i, j) not in worded:
+                worded[i, j] = PairCandidate(i, j, wording(left.keys[i], right.keys[j]))
+        matching.grow(self._of_words(list(worded.values())), _WORDING)
         matching.grow(list(_same_but_for_date(left, right, self._rest())), _DATED)
+        matching.grow(self._in_place(), _IN_PLACE)
 
     def _rest(self) -> _Rest:
         of_a = [i for i in range(len(self.left.passages)) if i not in self.matching.partner]
         return of_a, [j for j in range(len(self.right.passages)) if j not in self.matching.taken]
+
+    def _in_place(self) -> Iterator[PairCandidate]:
+        """Yield the passages without a partner that the flow aligns, with the share of words that it does."""
+        for (i, j), count in self.links.items():
+            if i not in self.matching.partner and j not in self.matching.taken:
+                words = self.matching.weights[i] + self.matching.others[j]
+                yield PairCandidate(i, j, min(1.0, 2 * count / words))
 
     def _of_words(self, candidates: Sequence[PairCandidate]) -> list[PairCandidate]:
         """The candidates of at least two words on either side: "7" and "8h 7" have nothing in common."""
@@ -180,7 +204,7 @@ class WordMatches:
 
     def groups(self) -> tuple[list[Group], set[Group]]:
         """The passages in groups; also the groups with two sides that kept their order."""
-        groups = join(self.matching, self.left.keys, self.right.keys)
+        groups = join(self.matching, self.left.keys, self.right.keys, self.links)
         both = [group for group in groups if group.a and group.b]
         kept = in_order({group.a[0]: group.b[0] for group in both}, self.matching.weights)
         return groups, {group for group in both if group.a[0] in kept}
@@ -192,9 +216,9 @@ def match_words(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORE
     ignore = between(a, b, ignore)
     if a.report.counted_numbers is not b.report.counted_numbers:  # one text lacks the numbers of list items
         ignore = replace(ignore, list_marks=True)
-    cutting = replace(ignore, list_marks=True)  # an item is cut where the same item without its mark is
-    of_a, of_b = passages_of_both(a, b, lambda text: normal(without_typesetting(text), cutting))
-    return WordMatches(_CutDocument.of(a, of_a, ignore), _CutDocument.of(b, of_b, ignore), ignore)
+    flow = WordFlow.of(a.text, b.text)
+    of_a, of_b = passages_of_both(a, b, flow)
+    return WordMatches(_CutDocument.of(a, of_a, ignore), _CutDocument.of(b, of_b, ignore), ignore, flow)
 
 
 @stage("aligning")
@@ -247,6 +271,15 @@ def align(
     decided = changed_references(pairs, labels(pairs, a, b), rules=terms.rules and not terms.keywords)
     pairs = [_only(pair, lambda flag, _: points_elsewhere(flag, decided)) for pair in pairs]
     return Alignment(tuple(pairs), sides[0].passages, sides[1].passages)
+
+
+def _links(flow: WordFlow, a: Sequence[Passage], b: Sequence[Passage]) -> dict[tuple[int, int], int]:
+    """How many words of a passage of A are words of a passage of B, where any are."""
+    of_a, of_b = flow.a.places([one.span for one in a]), flow.b.places([one.span for one in b])
+    known = np.flatnonzero((flow.a.first >= 0) & (of_a >= 0))
+    pairs = np.stack([of_a[known], of_b[flow.a.first[known]]])[:, of_b[flow.a.first[known]] >= 0]
+    both, counts = np.unique(pairs, axis=1, return_counts=True)
+    return {(i, j): count for (i, j), count in zip(both.T.tolist(), counts.tolist(), strict=True)}
 
 
 def _same_once(a: Sequence[Keys], b: Sequence[Keys]) -> Iterator[PairCandidate]:
@@ -332,7 +365,7 @@ def _pair(
     a, b = (tuple(left.passages[i] for i in group.a), tuple(right.passages[j] for j in group.b))
     if not a or not b:
         return PassagePair(State.ONLY_A if a else State.ONLY_B, a, b, None, (), (), a_text, b_text)
-    edits = () if plain(a_text).split() == plain(b_text).split() else redline(a_text, b_text, ignore=ignore)
+    edits = () if plain(a_text).split() == plain(b_text).split() else _edits(a_text, b_text, ignore)
     a_keys = tuple(key for i in group.a for key in left.keys[i])
     b_keys = tuple(key for j in group.b for key in right.keys[j])
     alike = wording(a_keys, b_keys)
@@ -341,6 +374,15 @@ def _pair(
     flagged = flags(a_text, b_text, ignore, terms) if edits and small else ()
     score = 1.0 if not edits else max(alike, group.score)
     return PassagePair(state, a, b, score, edits, flagged, a_text, b_text)
+
+
+def _edits(a: str, b: str, ignore: IgnoreOptions) -> tuple[Edit, ...]:
+    """Find the edits; marks of list items are ignored only where that makes fewer of them."""
+    edits = redline(a, b, ignore=ignore)
+    if not (edits and ignore.list_marks):
+        return edits
+    strict = redline(a, b, ignore=replace(ignore, list_marks=False))
+    return min(strict, edits, key=lambda some: sum(len(edit.a) + len(edit.b) for edit in some))
 
 
 def _same_but_for_numbers(a: str, b: str) -> bool:

@@ -20,15 +20,19 @@ _BULLET = re.compile(rf"{_AT_LINE_START}|(?<!\S)[•▪‣◦●○■□➢✓]
 _DASH = re.compile(rf"^[ \t]*[-–—][ \t]+(?={_IS_SIGN})", re.MULTILINE)
 _HEAD = 24
 """Number of characters by which a list item is known again."""
-_PROSE_LINE = re.compile(r"^[^\n=∈∑<>]+$", re.MULTILINE)
+_LINE = re.compile(r"^.+$", re.MULTILINE)
+_FORMULA = re.compile(r"[=∈∑<>]")
+_SURE_BARS = 3
+"""A line with a formula is a row of a table if it has as many bars: "y = P(a | b)" has fewer."""
 BOXES = "○●□■✓"
 """Bullets that may also be boxes to tick."""
 _BOX = re.compile(f"[{BOXES}]")
-_BAR = re.compile(r"(?<= )\|(?= |$)", re.MULTILINE)
+_BAR = re.compile(r"(?:(?<= )|^)\|(?= |$)", re.MULTILINE)
 _BEFORE = 200
 """Number of characters before a bar that are searched for an open bracket."""
 _ITEM = r"\((?:\d{1,3}|[A-Za-z]|(?i:[ivxlc]+))\)|(?:\d{1,3}|[A-Za-z]|(?i:[ivxlc]+))[.)]"
 _DECIMAL = r"\d{1,3}(?:\.\d{1,3})+\.?(?=[ \t]+[\"“(]?[A-Z])"
+_MARK = re.compile(rf"\W*(?:{_ITEM})\W*")
 _LIST_MARK = re.compile(rf"^(?:{_DOTS})?[ \t]*(?P<mark>{_DECIMAL}|{_ITEM})(?=[ \t]+\S)", re.MULTILINE)
 _NAMED = (
     r"(?i:sections?|articles?|clauses?|paragraphs?|subsections?|schedules?|exhibits?|annex|appendix|chapters?|parts?|rules?"
@@ -62,11 +66,27 @@ def bullets(text: str, content: Container[str] = ()) -> Iterator[Span]:
 
 def bars(text: str) -> Iterator[Span]:
     """Find the bars between the cells of a table."""
-    if " | " in text:
-        for row in _PROSE_LINE.finditer(text):
-            for bar in _BAR.finditer(text, *row.span()):
-                if not _in_brackets(text[max(row.start(), bar.start() - _BEFORE) : bar.start()]):
-                    yield Span(*bar.span())
+    return (bar for _, cells in _bars_of_rows(text) for bar in cells)
+
+
+def rows(text: str) -> list[Span]:
+    """Find the rows of tables, which have bars between their cells: each is a line."""
+    return [row for row, _ in _bars_of_rows(text)]
+
+
+def _bars_of_rows(text: str) -> Iterator[tuple[Span, list[Span]]]:
+    if "|" not in text:
+        return
+    for row in _LINE.finditer(text):
+        cells = [
+            Span(*bar.span())
+            for bar in _BAR.finditer(text, *row.span())
+            if not _in_brackets(
+                text[max(row.start(), bar.start() - _BEFORE) : bar.start()], text[bar.end() : row.end()]
+            )
+        ]
+        if cells and (len(cells) >= _SURE_BARS or not _FORMULA.search(row[0])):
+            yield Span(*row.span()), cells
 
 
 def content_marks(a: str, b: str) -> frozenset[str]:
@@ -111,9 +131,14 @@ def without_typesetting(text: str, content: Container[str] = ()) -> str:
     return "".join((*pieces, text[end:])) if pieces else text
 
 
-def _in_brackets(before: str) -> bool:
+def _in_brackets(before: str, after: str) -> bool:
     """Whether a bracket is open: "P(A | B)"."""
-    return any(before.count(opening) > before.count(closing) for opening, closing in ("()", "[]", "{}"))
+    return any(before.count(pair[0]) > before.count(pair[1]) and pair[1] in after for pair in ("()", "[]", "{}"))
+
+
+def is_list_mark(text: str) -> bool:
+    """Whether a text is the mark of a list item and nothing else."""
+    return _MARK.fullmatch(text) is not None
 
 
 def list_marks(text: str) -> Iterator[Span]:

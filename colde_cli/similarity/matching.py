@@ -238,11 +238,14 @@ def turned(groups: Iterable[Group]) -> list[Group]:
     return _ordered(of_a, {index: group for group in mirrored for index in group.b})
 
 
-def join(matching: Matching, a: Sequence[Keys], b: Sequence[Keys]) -> list[Group]:
+def join(matching: Matching, a: Sequence[Keys], b: Sequence[Keys], links: Mapping[tuple[int, int], int]) -> list[Group]:
     """Put every passage of A and of B into exactly one group, in the order of A.
 
     Neighbours are joined where that makes the redline shorter: a passage was split, or two were merged. A passage found
     only in B follows the group of the passage before it in B.
+
+    Args:
+        links: how many words of a passage of A are words of a passage of B (`WordFlow`).
     """
     of_a: dict[int, Group] = {}
     of_b: dict[int, Group] = {}
@@ -254,17 +257,25 @@ def join(matching: Matching, a: Sequence[Keys], b: Sequence[Keys]) -> list[Group
             of_b[j] = group
     for j in range(len(b)):
         of_b.setdefault(j, Group((), (j,)))
-    _Joiner(a, b, of_a, of_b).run()
+    _Joiner(a, b, of_a, of_b, links).run()
     return _ordered(of_a, of_b)
 
 
 class _Joiner:
     """Joins neighbouring groups in place; `of_a` and `of_b` map every passage to its group."""
 
-    def __init__(self, a: Sequence[Keys], b: Sequence[Keys], of_a: dict[int, Group], of_b: dict[int, Group]) -> None:
+    def __init__(
+        self,
+        a: Sequence[Keys],
+        b: Sequence[Keys],
+        of_a: dict[int, Group],
+        of_b: dict[int, Group],
+        links: Mapping[tuple[int, int], int],
+    ) -> None:
         characters: dict[str, str] = {}
         self._a, self._b = ([_spelled(keys, characters) for keys in side] for side in (a, b))
         self._of_a, self._of_b = of_a, of_b
+        self._links = links
         self._distances: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
 
     def run(self) -> None:
@@ -287,10 +298,19 @@ class _Joiner:
     def _gains(self, first: Group, second: Group, joined: Group) -> bool:
         if self._settled(first) and self._settled(second):
             return False
+        if self._flows_into(first, second) or self._flows_into(second, first):
+            return True
         apart = self._distance(first) + self._distance(second)
         saved = apart - self._distance(joined)
         alone = [self._words(group) for group in (first, second) if not (group.a and group.b)]
         return saved >= _MIN_SAVED and saved >= _GAIN * (2 * min(alone) if alone else apart)
+
+    def _flows_into(self, alone: Group, other: Group) -> bool:
+        """Whether a passage on one side only has most of its words, in their order, in the other group."""
+        if alone.a and alone.b:
+            return False
+        pairs = [(i, j) for i in alone.a for j in other.b] or [(i, j) for i in other.a for j in alone.b]
+        return 2 * sum(self._links.get(pair, 0) for pair in pairs) >= self._words(alone)
 
     def _settled(self, group: Group) -> bool:
         """Whether both sides are the same, so that joining saves nothing."""

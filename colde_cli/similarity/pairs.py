@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,10 +12,12 @@ from colde_cli.documents.document import Span
 from colde_cli.documents.passages import Passage
 from colde_cli.similarity.mentions import Flag
 from colde_cli.similarity.redline import Edit
+from colde_cli.similarity.word_flow import UNSPACED
 
 VERSIONS = 0.5
 """Two documents are versions of one text if one of them has this share of the other's words."""
 _FEW_WORDS = 6
+_WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]*[^\W_{UNSPACED}][^\s{UNSPACED}]*")
 
 
 class State(StrEnum):
@@ -114,11 +117,16 @@ def _extent(side: Iterable[tuple[PassagePair, str, list[Span]]]) -> Extent:
     by_state: Counter[State] = Counter()
     kept = 0
     for pair, text, changed in side:
-        count = len(text.split())
+        count = _count(text)
         by_state[pair.state] += count
         if pair.a and pair.b:
-            kept += max(0, count - sum(len(text[span.start : span.end].split()) for span in changed))
+            kept += max(0, count - sum(_count(text[span.start : span.end]) for span in changed))
     return Extent(sum(by_state.values()), kept, {state: by_state[state] for state in State})
+
+
+def _count(text: str) -> int:
+    """The number of words with a letter or a digit; where words have no blanks between them, of characters."""
+    return len(_WORD.findall(text))
 
 
 def versions(pairs: Iterable[PassagePair]) -> bool:
