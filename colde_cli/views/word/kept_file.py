@@ -13,6 +13,7 @@ from docx.oxml.ns import qn
 
 from colde_cli.similarity.redline import Operation
 from colde_cli.views.word.earlier import INSERTED, raise_to
+from colde_cli.views.word.looks import COMPARED, ChangedLook, change_look, changed_looks, insert_property, values
 from colde_cli.views.word.markup import DELETED_NAMES, Element, Marker, build, child, drop_changes, set_style
 from colde_cli.views.word.paragraphs import Stretch, TrackedParagraph, paragraphs
 from colde_cli.views.word.stories import (
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 _END = "end"
 """The name of an element that marks the end of a new paragraph, until the content before it is moved there."""
 _FIELD = (qn("w:fldChar"), qn("w:instrText"))
-_COMPARED = ("w:pStyle", "w:numPr")
-"""The properties of a paragraph whose changes are recorded."""
 _CONTAINERS = tuple(qn(f"w:{name}") for name in "hyperlink fldSimple sdt smartTag ins".split())
 _NOT_RECORDED = (qn("w:rPr"), qn("w:sectPr"), qn("w:pPrChange"))
 
@@ -149,10 +148,6 @@ class StoryWriter:
         self, changes: StoryChanges, divided: Sequence[TrackedParagraph], own: TrackedParagraph, block: StoryParagraph
     ) -> list[Element]:
         """Write the changes of a paragraph; return the new paragraphs that it was divided into, but the last."""
-        kept = own.end is Operation.KEPT and all(one.operation is Operation.KEPT for one in own.stretches)
-        if not divided and kept:
-            self._properties(changes, own, block)
-            return []
         edits = ParagraphEdits(self, changes, block, changes.text.a.starts[own.a or 0])
         for paragraph in divided:
             for stretch in paragraph.stretches:
@@ -160,6 +155,9 @@ class StoryWriter:
             edits.end(paragraph)
         for stretch in own.stretches:
             edits.add(stretch)
+        if not divided and own.end is Operation.KEPT and not edits.changed:
+            self._properties(changes, own, block)
+            return []
         gone = not divided and all(stretch.operation is Operation.DELETED for stretch in own.stretches)
         made = edits.write(everything=gone and own.end is Operation.DELETED)
         if own.end is Operation.DELETED:
@@ -180,7 +178,7 @@ class StoryWriter:
             between = between.getnext()
 
     def _properties(self, changes: StoryChanges, own: TrackedParagraph, block: StoryParagraph) -> None:
-        """Record the style and the list that a paragraph came to have."""
+        """Record the style, the list and the layout that a paragraph came to have."""
         if own.b is None:
             return
         other = changes.b.blocks[own.b].element
@@ -193,12 +191,12 @@ class StoryWriter:
             return
         properties = child(block.element, "w:pPr", first=True)
         record = build("w:pPr", *(deepcopy(item) for item in properties if item.tag not in _NOT_RECORDED))
-        for name in _COMPARED:
-            for item in properties.findall(qn(name)):
+        for name in COMPARED:
+            for item in properties.findall(name):
                 properties.remove(item)
-            found = None if new is None else new.find(qn(name))
+            found = None if new is None else new.find(name)
             if found is not None:
-                _insert_property(properties, deepcopy(found))
+                insert_property(properties, deepcopy(found))
         self.marker.changed_style(block.element, record)
 
     def _with_level(self, element: Element, partner: Element) -> Element | None:
@@ -213,7 +211,7 @@ class StoryWriter:
         return made
 
     def _differs(self, old: Element | None, new: Element | None) -> bool:
-        return any(_values(old, name) != _values(new, name) for name in _COMPARED)
+        return any(values(old, name) != values(new, name) for name in COMPARED)
 
     def _properties_of(self, element: Element, changes: StoryChanges) -> Element | None:
         """The `w:pPr` of a paragraph of B, as it is in A."""
@@ -269,6 +267,21 @@ class StoryWriter:
         self._mark_new_notes()
         self._wrap(copy.element, Operation.INSERTED, part.remarks)
         return [inner for inner in copy.element if inner.tag != PROPERTIES]
+
+    def looks(self, changes: StoryChanges, block: StoryParagraph, start: int, part: Stretch) -> list[ChangedLook]:
+        """The letters of a kept stretch, from `start` in its paragraph of A, that look different in B."""
+        flow, length = changes.text.b, part.a.end - part.a.start
+        if self.carrier is None or part.b.end - part.b.start != length:
+            return []
+        index = flow.block_at(part.b.start)
+        other, carrier = changes.b.blocks[index], self.carrier
+        if not isinstance(other, StoryParagraph):
+            return []
+
+        def adopted(properties: Element) -> Element:
+            return carrier.adopt(properties, changes.b.part, changes.a.part)
+
+        return list(changed_looks(block, other, (start, part.b.start - flow.starts[index]), length, adopted))
 
     def _mark_new_notes(self) -> None:
         assert self.carrier is not None
@@ -376,23 +389,6 @@ class StoryWriter:
         self.mark_all(row, operation, remarks, ends=True)
 
 
-def _values(properties: Element | None, name: str) -> list[tuple[str, str]]:
-    """A property as names and values."""
-    found = None if properties is None else properties.find(qn(name))
-    if found is None:
-        return []
-    return [(inner.tag, inner.get(qn("w:val"), "")) for inner in found.iter() if inner.tag != qn("w:ins")]
-
-
-_ORDER = [qn(f"w:{name}") for name in "pStyle keepNext keepLines pageBreakBefore framePr widowControl numPr".split()]
-
-
-def _insert_property(properties: Element, made: Element) -> None:
-    """Insert a property at its place in the order of the schema."""
-    later = [item for item in properties if item.tag not in _ORDER[: _ORDER.index(made.tag)]]
-    later[0].addprevious(made) if later else properties.append(made)
-
-
 def _in_box(element: Element, root: Element) -> bool:
     """Whether an element is in a text box under a root."""
     for above in element.iterancestors():
@@ -445,6 +441,12 @@ class ParagraphEdits:
         self._done = 0  # characters of `raw`
         self._deleted: list[tuple[int, int, Stretch]] = []
         self._inserted: list[tuple[int, Stretch | TrackedParagraph]] = []
+        self._looks: list[ChangedLook] = []
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to write."""
+        return bool(self._deleted or self._inserted or self._looks)
 
     def add(self, stretch: Stretch) -> None:
         """Keep, delete or insert the next stretch."""
@@ -454,6 +456,8 @@ class ParagraphEdits:
         first, last = self._block.range(stretch.a.start - self._start, stretch.a.end - self._start)
         if stretch.operation is Operation.DELETED:
             self._deleted.append((first, last, stretch))
+        else:
+            self._looks += self._writer.looks(self._changes, self._block, first, stretch)
         self._done = last
 
     def end(self, paragraph: TrackedParagraph) -> None:
@@ -468,10 +472,15 @@ class ParagraphEdits:
         """
         cuts = {place for begin, end, _ in self._deleted for place in (begin, end)}
         cuts |= {place for place, _ in self._inserted}
+        cuts |= {place for look in self._looks for place in (look.start, look.end)}
         for place in sorted(cuts, reverse=True):
             self._block.cut(place)
         spans = run_spans(self._writer.reader.paragraph(self.paragraph, self._changes.a.part))
         self._insert(spans)
+        for look in self._looks:
+            for one in spans:
+                if one.start < one.end and one.inside(look.start, look.end):
+                    change_look(one.run, look, self._writer.marker)
         if everything:
             remarks = tuple(dict.fromkeys(number for _, _, stretch in self._deleted for number in stretch.remarks))
             self._delete(_without_open_fields([one.run for one in spans]), remarks)

@@ -42,12 +42,14 @@ class Marker:
         number: of the last element.
         keeps: earlier tracked changes of A stay, marked as they are.
         since: number of the last of them; None where there are none.
+        formatted: changes of formatting.
     """
 
     date: datetime
     author: str = AUTHOR
     keeps: bool = True
     since: int | None = None
+    formatted: int = 0
     places: dict[int, list[Element]] = field(default_factory=dict)
     number: int = 1000
 
@@ -98,6 +100,7 @@ class Marker:
         """Record the properties that a paragraph had in A, unless an earlier record says what it had before."""
         if paragraph.find(f"{qn('w:pPr')}/{qn('w:pPrChange')}") is not None:
             return
+        self.formatted += 1
         change = self.element("w:pPrChange")
         change.append(old)
         child(paragraph, "w:pPr", first=True).append(change)

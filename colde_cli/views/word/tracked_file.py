@@ -26,7 +26,7 @@ from colde_cli.views.word.markup import AUTHOR, Element, Marker, child, set_styl
 from colde_cli.views.word.paragraphs import paragraphs, remarks
 from colde_cli.views.word.whole_file import WholeFile, write_changes
 from colde_cli.views.word.word_source import NotKept
-from colde_cli.views.wording import file_name, plain
+from colde_cli.views.wording import file_name, plain, plural
 
 if TYPE_CHECKING:
     from docx.document import Document as WordFile
@@ -162,7 +162,10 @@ def _with_layout(
 
 
 def _earlier(a: Document, b: Document, marker: Marker) -> Iterator[str]:
-    """What became of the tracked changes that A and B had."""
+    """What became of the tracked changes that A and B had, and how many changes of formatting are new ones."""
+    if marker.formatted:
+        are = "is" if marker.formatted == 1 else "are"
+        yield f"{plural(marker.formatted, 'formatting change')} {are} tracked, too."
     if a.report.tracked:
         kept = "kept in it, with author and date" if marker.since is not None else a.report.tracked_as
         compared = "; the comparison is made with the accepted text" if marker.since is not None else ""
