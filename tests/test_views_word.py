@@ -179,7 +179,7 @@ def test_any_two_word_files(of_a: list[str], of_b: list[str]) -> None:
 
 def test_the_layout_of_a_word_file_is_kept(tmp_path: Path) -> None:
     a = layout(tmp_path / "a.docx", f"The *keeper* rows out. {SHORE}", PIER, ROPE)
-    b = layout(tmp_path / "b.docx", f"The keeper sails out. {SHORE}", PIER.replace("Ten", "Twelve"), ROPE)
+    b = layout(tmp_path / "b.docx", f"The *keeper* sails out. {SHORE}", PIER.replace("Ten", "Twelve"), ROPE)
     word = docx.Document(io.BytesIO(kept(a, b)))
     assert word.sections[0].header.paragraphs[0].text == "Harbour Company"
     assert [run.text for run in word.paragraphs[0].runs if run.bold] == ["keeper"]
