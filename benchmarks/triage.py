@@ -2,10 +2,11 @@
 
     python benchmarks/triage.py DATA PDFS [--seed 0] [--misses] [--half tuned|held]
 
-DATA holds `contracts/docs.jsonl.gz` and `doc-versions/docs.jsonl.gz` (docs/training-data.md), PDFS is a folder of PDF
-files. Of 14 contracts, 8 policies and 8 papers a copy is made. Each copy has edits of every kind (a party exchanged,
-an obligation weakened, a reference changed, ...) and as many edits that are noise (a clause renumbered, "90" written as
-"ninety", a word replaced by a synonym), one edit per passage. Passages are aligned by wording alone, without a model.
+DATA holds `docs.jsonl.gz` in `contracts`, `doc-versions` and `rfc` (docs/training-data.md), PDFS is a folder of PDF
+files. Of 14 contracts, 8 policies, 8 standards and 8 papers a copy is made. Each copy has edits of every kind (a party
+exchanged, an obligation weakened, a key word of a standard changed, ...) and as many edits that are noise (a clause
+renumbered, "90" written as "ninety", a word replaced by a synonym, a capital letter, the date of the cover), one edit per
+passage. Passages are aligned by wording alone, without a model.
 
     recall      share of the planted edits of a kind whose passage has a flag of that kind on the words planted
     precision   share of all flags of these copies that are on planted edits
@@ -34,10 +35,12 @@ from colde_cli.similarity.alignment import align
 from colde_cli.similarity.mentions import Flag
 from colde_cli.similarity.pairs import PassagePair, State
 
-CONTRACTS, POLICIES = 14, 8
+CONTRACTS, POLICIES, STANDARDS = 14, 8, 8
 PAPERS = "2020.acl-main.447 C02-1025 N18-3011 W08-2222 interspeech naacl06-shinyama sp_smith07 0807.3577".split()
 WORDS = (1500, 9000)
 """Fewest and most words of a document that is drawn."""
+MOST_KEYWORDS = 20
+"""Key words in capitals that a standard has, at least."""
 EACH = 2
 """Edits of a kind in a document."""
 _MONTHS = "January February March April May June July August September October November December".split()
@@ -49,6 +52,9 @@ _PARTIES = (
     "Employer Employee Executive Consultant Distributor Manufacturer Purchaser Vendor Borrower Lender "
     "Franchisor Franchisee Agent"
 ).split()
+_REQUIRES = re.compile(r"(?<=[a-z] )(?:MUST|SHALL|SHOULD|MAY)\b(?: NOT)?(?= [a-z])")
+_COVER = re.compile(r"\W*(?:last|effective|updated|revised|version|date)\b.{0,60}$", re.IGNORECASE)
+"""A line with the date of a document: the benchmark changes it as noise."""
 _NAMES = (
     "New York|California|Delaware|Texas|Illinois|Florida|Ohio|Boston|London|Chicago|Smith|Johnson|Brown|Google"
     "|Microsoft|Wikipedia|Ireland|Germany|France"
@@ -58,8 +64,8 @@ Change = Callable[[str, random.Random], str]
 """Makes an edit in a text; the same text where it cannot."""
 
 
-def swap(pattern: str, *others: str) -> Change:
-    """Replace one match of `pattern` by a template; of several templates one is drawn."""
+def swap(pattern: str, *others: str | Callable[[re.Match[str]], str]) -> Change:
+    """Replace one match of `pattern` by a template, or what a function makes of it; of several one is drawn."""
     known = re.compile(pattern)
 
     def change(text: str, generator: random.Random) -> str:
@@ -67,7 +73,9 @@ def swap(pattern: str, *others: str) -> Change:
         if not found:
             return text
         match = generator.choice(found)
-        return text[: match.start()] + match.expand(generator.choice(others)) + text[match.end() :]
+        other = generator.choice(others)
+        made = match.expand(other) if isinstance(other, str) else other(match)
+        return text[: match.start()] + made + text[match.end() :]
 
     return change
 
@@ -174,6 +182,30 @@ COMMON: Mapping[str, Change] = {
         r"(?<=[a-z,;(] )(?:Section|Article|Clause|Paragraph)s? \d+(?:\.\d+)*(?=[^\d.]|\.\s|\.$)",
         r"\d+(?!.*\d)",
     ),
+    "modal": first_of(
+        swap(r"\b(?:shall|must|may) not (?=[a-z])", "may ", "is free to "),
+        swap(r"\bshall (?=[a-z])", "either shall or may "),
+        swap(r"\bmay (?!not\b)(?=[a-z])", "shall or may "),
+    ),
+    "binder": first_of(
+        swap(r"\bwritten (?=(?:notice|consent|approval|agreement))", ""),
+        swap(r"\bhereby ", ""),
+        swap(r"\bprior consent\b", "prior notice"),
+        swap(r"\bwarrants?\b(?= that)", "represents"),
+        swap(r"\b(?:indemnify|release|waive) (?=[a-z])", "inform "),
+        swap(r"(?<=[a-z] )terminate (?=[a-z])", "review "),
+        swap(r"(?<=[a-z] )irrevocably ", ""),
+    ),
+    "duration": first_of(
+        swap(
+            r"\b(?:thirty|sixty|ninety|ten|five) \(\d+\) (?=(?:calendar |business )?days)",
+            "fifteen (15) ",
+            "forty (40) ",
+        ),
+        swap(r"\b(?:two|three|six|twelve|five) (?=(?:months|years|days))", "four ", "nine "),
+        swap(r"\bone (?=(?:month|year)\b)", "half a "),
+        swap(r"\b(\d+) (?=(?:months|years|days)\b)", "four ", "nine "),
+    ),
     "name": swap(rf"(?<=[a-z] )(?:{_NAMES})\b(?! [A-Z])", "Nevada", "Osei", "Brandt"),
 }
 
@@ -206,8 +238,28 @@ NOISE: Mapping[str, Change] = {
     "thousands": swap(r"\b(\d{1,3}),(\d{3})\b(?!,)", r"\1\2"),
     "citation": counted(r"\[\d{1,2}(?=[\],])"),
     "table": counted(r"\b(?:Table|Figure|Fig\.) \d+"),
+    "case": swap(r"(?<=[a-z] )([a-z])([a-z]{5,}) (?=[a-z])", lambda match: f"{match[1].upper()}{match[2]} "),
+    "cover": counted(
+        rf"^(?:Last|Effective|Updated|Revised|Version|Date)\b[^.]{{0,40}}\b(?:{'|'.join(_MONTHS)}) \d{{1,2}}, \d{{4}}"
+        r"(?=\W*$)",
+        r"\d{4}",
+    ),
     "hyphen": swap(r"\b([a-z]{4,})-([a-z]{4,})\b", r"\1\2"),
 }
+
+
+REQUIREMENTS: Mapping[str, Change] = {
+    "requirement": first_of(
+        swap(r"\b(?:MUST|SHALL)\b(?! NOT) (?=[a-z])", "MAY ", "SHOULD ", "either MUST or MAY "),
+        swap(r"\bSHOULD\b(?! NOT) (?=[a-z])", "MUST ", "MAY ", "should "),
+        swap(r"\b(?:MUST|SHALL) NOT (?=[a-z])", "MAY ", "SHOULD NOT "),
+        swap(r"\bMAY (?=[a-z])", "MUST ", "may "),
+    ),
+    "negation": swap(r"\b(is|are|does|do|can) not (?=[a-z])", r"\1 "),
+    "number": COMMON["number"],
+    "comparison": COMMON["comparison"],
+}
+"""What is planted in a standard."""
 
 
 @dataclass(slots=True)
@@ -246,10 +298,12 @@ class Tally:
 
 def sources(data: Path, pdfs: Path, seed: int) -> Iterator[tuple[str, Document]]:
     """Yield the sort and each document, every second one to be held back."""
-    for sort, count in (("contracts", CONTRACTS), ("doc-versions", POLICIES)):
+    for sort, count in (("contracts", CONTRACTS), ("doc-versions", POLICIES), ("rfc", STANDARDS)):
         known = list(documents(data / sort / "docs.jsonl.gz"))
         # A PEP describes a language: it is no policy.
         known = [document for document in known if not document.path.startswith(("pep", "python"))]
+        if sort == "rfc":
+            known = [document for document in known if len(_REQUIRES.findall(document.text)) >= MOST_KEYWORDS]
         fit = [document for document in known if WORDS[0] <= len(document.text.split()) <= WORDS[1]]
         for document in random.Random(seed).sample(fit, count):
             yield sort, document
@@ -305,9 +359,16 @@ def make_case(sort: str, a: Document, foreign: Sequence[str], seed: int) -> Case
     listed = {section.index for section in a.sections if section.kind is SectionKind.REFERENCES}
     free = [n for n, text in enumerate(texts) if len(text.split()) >= 4 and found[n].section not in listed]
     generator.shuffle(free)
-    changes = dict(COMMON) if sort == "papers" else {**COMMON, "party": party(a), "term": defined_term(a)}
+    standard = sort == "rfc"
+    changes = (
+        dict(REQUIREMENTS)
+        if standard
+        else dict(COMMON)
+        if sort == "papers"
+        else {**COMMON, "party": party(a), "term": defined_term(a)}
+    )
     if sort == "papers":  # a paper has no clauses
-        for kind in ("obligation", "exception", "reference", "scope", "amount"):
+        for kind in ("obligation", "modal", "binder", "duration", "exception", "reference", "scope", "amount"):
             del changes[kind]
     edits: dict[int, Planting] = {}
     for kind, change, noise in [
@@ -317,7 +378,8 @@ def make_case(sort: str, a: Document, foreign: Sequence[str], seed: int) -> Case
         _plant(kind, change, noise, texts, free, edits, generator)
     inserted: list[str] = []
     if sort != "papers":
-        for n in [n for n in free if n not in edits and _clause(texts[n])][:EACH]:
+        binds = _requirement if standard else _clause
+        for n in [n for n in free if n not in edits and binds(texts[n])][:EACH]:
             edits[n] = Planting("clause deleted", False, texts[n], "")
         inserted = generator.sample(list(foreign), EACH)
     return Case(a.title, sort, a, _rebuilt(a, found, edits, inserted, free), edits, inserted)
@@ -336,6 +398,8 @@ def _plant(
     for n in free:
         if made == EACH:
             return
+        if kind == "date" and _COVER.match(texts[n]):  # it comes last, without a flag
+            continue
         if n not in edits and (after := change(texts[n], generator)) != texts[n]:
             edits[n] = Planting(kind, noise, texts[n], after)
             made += 1
@@ -343,6 +407,10 @@ def _plant(
 
 def _clause(text: str) -> bool:
     return 15 <= len(text.split()) <= 120 and bool(re.search(r"\b(?:shall|must|may|will)\b", text))
+
+
+def _requirement(text: str) -> bool:
+    return 12 <= len(text.split()) <= 120 and _REQUIRES.search(text) is not None
 
 
 def _rebuilt(
@@ -372,6 +440,11 @@ def _rebuilt(
 ACCEPTED = {
     "clause deleted": {"clause"},
     "clause inserted": {"clause"},
+    "modal": {"obligation", "negation"},
+    "requirement": {"obligation"},
+    "binder": {"obligation", "scope"},
+    "duration": {"number", "unit"},
+    "name": {"name", "party"},
     "negation": {"negation", "scope"},
     "term": {"term", "party"},
     "number": {"number", "unit"},
@@ -477,7 +550,10 @@ def main() -> None:
         half = "held" if number % 2 else "tuned"
         if half not in tallies:
             continue
-        foreign = [text for other, item in known[:CONTRACTS] if item is not document for text in _clauses(item)]
+        like = "rfc" if sort == "rfc" else "contracts"
+        foreign = [
+            text for other, item in known if other == like and item is not document for text in _clauses(item, like)
+        ]
         examine(make_case(sort, document, foreign, options.seed * 1000 + number), tallies[half])
     console = Console(width=110)
     if options.misses:
@@ -488,9 +564,10 @@ def main() -> None:
     console.print(report(tallies))
 
 
-def _clauses(document: Document) -> list[str]:
+def _clauses(document: Document, sort: str) -> list[str]:
     texts = (document.text[one.span.start : one.span.end] for one in passages(document))
-    return [text for text in texts if _clause(text) and text.endswith(".")]
+    binds = _requirement if sort == "rfc" else _clause
+    return [text for text in texts if binds(text) and text.endswith(".")]
 
 
 if __name__ == "__main__":

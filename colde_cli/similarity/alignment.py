@@ -36,6 +36,7 @@ from colde_cli.similarity.clauses import one_sided_flags, rewritten_flags
 from colde_cli.similarity.contracts import ContractTerms, read_terms
 from colde_cli.similarity.cutting import passages_of_both
 from colde_cli.similarity.flags import flags
+from colde_cli.similarity.formal_lines import without_formal
 from colde_cli.similarity.genre import common_genre
 from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join, parted, turned
 from colde_cli.similarity.mentions import Flag
@@ -247,7 +248,8 @@ def align(
     groups, kept = matched.groups()
     if matched.turned:
         groups, kept, sides = turned(groups), {group.turned() for group in kept}, sides[::-1]
-    terms = read_terms(a.text, b.text, kind=common_genre(a, b))
+    kind = common_genre(a, b)
+    terms = read_terms(a.text, b.text, kind=kind)
     pairs = [_pair(group, sides, group in kept, ignore, terms) for group in groups]
     if not versions(pairs):
         of_group = dict(zip(groups, pairs, strict=True))
@@ -270,7 +272,7 @@ def align(
     ]
     decided = changed_references(pairs, labels(pairs, a, b), rules=terms.rules and not terms.keywords)
     pairs = [_only(pair, lambda flag, _: points_elsewhere(flag, decided)) for pair in pairs]
-    return Alignment(tuple(pairs), sides[0].passages, sides[1].passages)
+    return Alignment(tuple(without_formal(pairs, a, b, kind)), sides[0].passages, sides[1].passages)
 
 
 def _links(flow: WordFlow, a: Sequence[Passage], b: Sequence[Passage]) -> dict[tuple[int, int], int]:

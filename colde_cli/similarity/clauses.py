@@ -33,6 +33,7 @@ from colde_cli.similarity.contracts import (
     clause,
     group,
 )
+from colde_cli.similarity.durations import is_duration
 from colde_cli.similarity.genre import KEYWORD
 from colde_cli.similarity.mentions import Flag, FlagKind, Mention, differing
 from colde_cli.similarity.quantities import numbers
@@ -66,6 +67,7 @@ _FLIPPED = 0.5
 """Gravity of a duty that became a permission, or the like."""
 _MOST = 3.0
 _WEIGHED = (FlagKind.NAME, FlagKind.TERM, FlagKind.REFERENCE)
+_DURATION = 2.0
 _SHARED = 0.8
 """Share of the gravity of a clause that a name, term or reference in it has."""
 _NEGATED = (
@@ -100,6 +102,8 @@ def _kept(a: str, b: str, edits: Sequence[Edit]) -> Iterator[tuple[Span, Span]]:
 def _aligned(a: str, b: str, edits: Sequence[Edit]) -> list[_Clause]:
     """Align the sentences of two texts: each with the one that it shares the most with, and that with it."""
     left, right = _sentences(a), _sentences(b)
+    if len(left) == len(right) == 1:
+        return [_Clause(left[0], right[0])]
     shared: defaultdict[tuple[int, int], int] = defaultdict(int)
     for old, new in _kept(a, b, edits):
         moved = new.start - old.start  # a blank more or less does not matter
@@ -284,7 +288,12 @@ def rewritten_flags(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms)
 
 
 def weighed(flag: Flag, a: str, b: str, terms: ContractTerms) -> Flag:
-    """Give a changed name, term or reference of two clauses the gravity of the clause: "the laws of Texas"."""
+    """Give a changed name, term or reference of two clauses the gravity of the clause: "the laws of Texas".
+
+    A changed duration of a text that sets rules weighs nearly as much as an amount.
+    """
+    if terms.rules and flag.kind in (FlagKind.NUMBER, FlagKind.UNIT) and is_duration(f"{flag.a} {flag.b}"):
+        return replace(flag, gravity=_DURATION)
     if flag.kind not in _WEIGHED or terms.keywords or not terms.rules:
         return flag
     sentences = [

@@ -36,6 +36,7 @@ from colde_cli.similarity.contracts import (
     party_value,
     term_value,
 )
+from colde_cli.similarity.durations import is_duration
 from colde_cli.similarity.mentions import Flag, FlagKind, Mention, differing, missing, touches
 from colde_cli.similarity.numbers import MONTHS, NUMERAL, SPELLED, mostly_numbers, names_something, other_row
 from colde_cli.similarity.quantities import COUNT, numbers
@@ -209,6 +210,8 @@ def _counts_alone(text: str, other: str, mention: Mention) -> bool:
         or not _COUNTED.match(text[mention.span.end :])
     ):
         return False
+    if mention.kind is FlagKind.UNIT and "-" not in words and is_duration(words):  # "six months" binds as "6 months"
+        return True
     return any(character.isdigit() for character in words) and words not in ("0", "1") and not words.startswith("00")
 
 

@@ -40,6 +40,7 @@ class PassagePair:
         score: their similarity, 0 to 1; None where one side is empty.
         edits: the places where they differ, as offsets into `a_text` and `b_text`; empty where a side is empty.
         flags: the edits that matter most: numbers, dates, names, modals, ...
+        formal: a line of the cover, such as the title, a version or a date, or a page number: it has no flags.
     """
 
     state: State
@@ -50,6 +51,7 @@ class PassagePair:
     flags: tuple[Flag, ...]
     a_text: str
     b_text: str
+    formal: bool = False
 
     @property
     def by_chance(self) -> bool:

@@ -6,6 +6,7 @@ import re
 from decimal import Decimal
 
 from colde_cli.documents.document import Span
+from colde_cli.similarity.durations import durations
 from colde_cli.similarity.mentions import FlagKind, Mention
 from colde_cli.similarity.numbers import (
     DATE,
@@ -90,14 +91,16 @@ def numbers(text: str) -> tuple[Mention, ...]:
     if bibliographic(text):
         return ()
     labels = [*items, *axis_numbers(text), *footnote_marks(text), *formulas(text), *written_twice(text)]
-    mentions = []
+    mentions = list(durations(text))
+    held = [mention.span for mention in mentions]
     for match in QUANTITY.finditer(text):
         label = any(span.start <= match.start() and match.end() <= span.end for span in labels)
-        if label or is_label(text, match):
+        in_words = any(span.start < match.end() and match.start() < span.end for span in held)
+        if label or in_words or is_label(text, match):
             continue
         kind = FlagKind[(match.lastgroup or "number").upper()]
         mentions.append(Mention(kind, normal_form(match[0], kind.value), Span(*match.span())))
-    return tuple(mentions)
+    return tuple(sorted(mentions, key=lambda mention: mention.span.start))
 
 
 def is_label(text: str, quantity: re.Match[str]) -> bool:

@@ -1,7 +1,8 @@
 """Order the changes between two documents by weight, what costs money first, and write passages as JSON.
 
 The weight of a change is that of its weightiest flag, and a little for further flags and for the words that changed. A
-change without flags weighs less than any with one. The same replacement throughout is one change.
+change without flags weighs less than any with one. Last come the lines of the cover, page numbers, and changes of
+capital and small letters alone. The same replacement throughout is one change.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ _FURTHER, _MAX_FURTHER = 0.2, 5
 """Weight added for each further flag of a passage, up to a number of flags."""
 _WORDS, _MAX_WORDS = 0.45, 4.5
 """Weight added for each doubling of the words that changed, and its maximum; a tenth of that beside a flag."""
+_FORMAL, _CASE = 0.02, 0.01
+"""Weight of a line of the cover, and of a change of case."""
 _SAME_RUN = 1.0
 """Taken from the weight of a clause that came or went beside a weightier one: they are one new or dropped section."""
 _THROUGHOUT = 3
@@ -47,11 +50,19 @@ def weight(pair: PassagePair) -> float:
     """Weigh a pair; 0 for one that is the same."""
     if pair.state is State.SAME:
         return 0.0
+    if pair.formal:
+        return _FORMAL
+    if not pair.flags and pair.edits and all(_is_case(*pair.words_of(edit)) for edit in pair.edits):
+        return _CASE
     words = min(_MAX_WORDS, _WORDS * math.log2(1 + changed_words(pair)))
     if not pair.flags:
         return round(words, 3)
     further = _FURTHER * min(_MAX_FURTHER, len(pair.flags) - 1)
     return round(max(flag.kind.weight + flag.gravity for flag in pair.flags) + further + words / 10, 3)
+
+
+def _is_case(a: str, b: str) -> bool:
+    return a.casefold() == b.casefold()
 
 
 def changed_words(pair: PassagePair) -> int:

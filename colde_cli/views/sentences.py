@@ -310,8 +310,9 @@ def changed_passages(summary: Mapping[State, int], noun: str = "passage") -> lis
 
 
 def _touched(comparison: Comparison) -> str:
-    """`7 changes touch amounts, dates or duties`; "" without flags."""
-    flagged = [{flag.kind for flag in pair.flags if flag.kind.touched} for pair in comparison.passages]
+    """`7 changes touch amounts, dates or duties`, as many as the list of flagged changes has; "" without flags."""
+    rows = ([comparison.passages[place] for place in change.pairs] for change in comparison.changes)
+    flagged = [{flag.kind for pair in row for flag in pair.flags} for row in rows]
     count = sum(map(bool, flagged))
     if not count:
         return ""
