@@ -5,7 +5,7 @@
 DATA holds `docs.jsonl.gz` in `contracts`, `doc-versions` and `rfc` (docs/training-data.md), PDFS is a folder of PDF
 files. Of 14 contracts, 8 policies, 8 standards and 8 papers a copy is made. Each copy has edits of every kind (a party
 exchanged, an obligation weakened, a key word of a standard changed, ...) and as many edits that are noise (a clause
-renumbered, "90" written as "ninety", a word replaced by a synonym, a capital letter, the date of the cover), one edit per
+renumbered, "90" written as "ninety", a word replaced by a synonym, the date of the cover, a capital letter), one edit a
 passage. Passages are aligned by wording alone, without a model.
 
     recall      share of the planted edits of a kind whose passage has a flag of that kind on the words planted
