@@ -362,16 +362,16 @@ def test_a_table_with_bars_is_the_same_as_its_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b"),
+    ("a", "b", "flagged"),
     [
-        ("Revised: September 28, 2021", "Revised: July 1, 2023"),
-        ("Stand: 28. September 2021", "Stand: 1. Juli 2023"),
-        ("Dernière mise à jour : 28 septembre 2021", "Dernière mise à jour : 1er juillet 2023"),
-        ("3 de mayo de 2021", "4 de junio de 2022"),
+        ("Revised: September 28, 2021", "Revised: July 1, 2023", []),
+        ("Stand: 28. September 2021", "Stand: 1. Juli 2023", []),
+        ("Dernière mise à jour : 28 septembre 2021", "Dernière mise à jour : 1er juillet 2023", []),
+        ("3 de mayo de 2021", "4 de junio de 2022", ["date"]),
     ],
 )
-def test_a_short_line_with_another_date_is_edited(a: str, b: str) -> None:
+def test_a_short_line_with_another_date_is_edited(a: str, b: str, flagged: list[str]) -> None:
     found = align(document("Terms", a, PUMP, "Signed 3 May 2020"), document("Terms", b, PUMP, "Signed"), None)
     edited = next(pair for pair in found.pairs if pair.state is State.EDITED)
-    assert (edited.a_text, edited.b_text) == (a, b)
-    assert [flag.kind.value for flag in edited.flags] == ["date"]
+    assert (edited.a_text, edited.b_text, edited.formal) == (a, b, not flagged)
+    assert [flag.kind.value for flag in edited.flags] == flagged

@@ -18,8 +18,8 @@ from colde_cli.similarity.pairs import PassagePair, State
 
 _LINE = 12
 """Maximum number of words of a line."""
-_SENTENCE = 20
-"""The first paragraph of more words ends the cover."""
+_SENTENCE, _SENTENCE_ENDS = 20, 6
+"""The first paragraph of more words ends the cover; of more words and with a full stop."""
 _COVER = 3000
 """Maximum number of characters of a cover."""
 # A number by itself may be the cell of a table.
@@ -90,7 +90,8 @@ def _cover(document: Document) -> int:
     """The number of characters of the cover; 0 where no paragraph follows it."""
     start = 0
     for end in [*(match.start() for match in BLANK_LINES.finditer(document.text[:_COVER])), len(document.text)]:
-        if len(document.text[start:end].split()) > _SENTENCE:
+        words = document.text[start:end].split()
+        if len(words) > _SENTENCE or (len(words) > _SENTENCE_ENDS and words[-1].endswith(".")):
             return start
         start = end
     return 0
