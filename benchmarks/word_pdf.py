@@ -11,6 +11,7 @@ aligned by wording alone, without a model.
     one-sided   passages that the diff finds in one file only; all are false
     edited      passages that the diff calls edited; all are false
     moved       passages that the diff calls moved; all are false
+    renumbered  clauses that the diff gives other numbers, and references that point elsewhere; all are false
 
 Every second document of each sort is held back: readers and alignment were mended on the others, except for the numbers
 that Word counts, which only the half held back has in its lists.
@@ -37,6 +38,8 @@ from rich.table import Table
 from colde_cli.documents.reading import read
 from colde_cli.similarity.alignment import align
 from colde_cli.similarity.pairs import Alignment, State
+from colde_cli.similarity.redline import NOTHING_IGNORED
+from colde_cli.similarity.renumbering import renumbering
 
 CONTRACTS, POLICIES = 16, 4
 WORDS = (1200, 4500)
@@ -361,13 +364,15 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="print the passages that are not the same")
     options = parser.parse_args()
     console = Console(width=180)
-    table = Table(*("pair", "headings", "columns", "passages", "one-sided", "edited", "moved"))
+    table = Table(*("pair", "headings", "columns", "passages", "one-sided", "edited", "moved", "renumbered"))
     totals: dict[str, Counter[str]] = {"tuned": Counter(), "held": Counter()}
     for name, word, pdf, form in write_all(options.data, options.output):
         half = "held" if int(name[:2]) % 2 else "tuned"
         if options.half not in (None, half):
             continue
-        found = align(read(word), read(pdf), None)
+        a, b = read(word), read(pdf)
+        found = align(a, b, None)
+        numbers = renumbering(a, b, found, NOTHING_IGNORED)
         summary = found.summary
         counts = {
             "pairs": 1,
@@ -375,12 +380,15 @@ def main() -> None:
             "one-sided": summary[State.ONLY_A] + summary[State.ONLY_B],
             "edited": summary[State.EDITED],
             "moved": summary[State.MOVED],
+            "renumbered": len(numbers.clauses) + len(numbers.references),
         }
         totals[half].update(counts)
         table.add_row(name, form.headings, str(form.columns), *map(str, list(counts.values())[1:]))
         if options.show:
             console.print(name, form.headings, form.columns)
             show(found, console)
+            for clause in numbers.clauses:
+                console.print(f"    renumbered: {clause.a} | {clause.b}", markup=False, highlight=False)
     for half, counted in totals.items():
         table.add_row(f"{half}, {counted['pairs']} pairs", "", "", *(str(n) for n in list(counted.values())[1:]))
     console.print(table)

@@ -110,9 +110,10 @@ def renumbering_sentence(found: Renumbering, a: Document, b: Document) -> str:
     kind = common_genre(a, b) if found else Genre.TEXT
     noun = "clause" if kind in (Genre.CONTRACT, Genre.POLICY) else ""
     stretches = found.stretches
-    told = [_stretch(stretch, noun, first=not place) for place, stretch in enumerate(stretches[:_STRETCHES])]
-    if len(stretches) > _STRETCHES:
-        told.append(wording.plural(len(stretches) - _STRETCHES, "more number"))
+    different = list({_stretch(stretch, noun, first=False): stretch for stretch in reversed(stretches)}.values())[::-1]
+    told = [_stretch(stretch, noun, first=not place) for place, stretch in enumerate(different[:_STRETCHES])]
+    if len(different) > _STRETCHES:
+        told.append(wording.plural(len(different) - _STRETCHES, "more number"))
     parts = [wording.listed(told)] if told else []
     facts: list[str] = []
     for state, says in _REFERENCE_STATES.items():
