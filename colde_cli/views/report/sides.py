@@ -127,7 +127,7 @@ class _SideBuilder:
             yield Item("page", number=page)
 
     def _heading(self, section: Section) -> Item:
-        text = harmless(section.heading).strip() or heading(section)
+        text = harmless(f"{section.number} {section.heading}").strip() if section.heading else heading(section)
         return Item(
             "heading",
             f"{self._letter}s{section.index}",

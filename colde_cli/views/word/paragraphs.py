@@ -13,7 +13,7 @@ from colde_cli.documents.document import Span
 from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.tracked_changes import Flow, Step, TrackedText
-from colde_cli.views.wording import heading, page_range, plural, shorten
+from colde_cli.views.wording import page_range, plural, section_name, shorten
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -92,9 +92,9 @@ def _moved(a: Document, b: Document, text: TrackedText, pair: PassagePair) -> It
 
 
 def _place(document: Document, passages: Sequence[Passage]) -> str:
-    """`the section "3 Duties", p. 4`."""
-    section = document.sections[passages[0].section]
-    name = f"the section “{shorten(section.heading, _HEADING)}”" if section.heading else heading(section)
+    """`the section "3 Duties, clause 3.2", p. 4`."""
+    name = section_name(document, passages, _HEADING)
+    name = f"the section “{name}”" if document.sections[passages[0].section].heading else name
     return ", ".join(part for part in (name, page_range(passages[0].pages)) if part)
 
 
