@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from lxml.etree import tostring
 from PIL import Image
 
+from colde_cli.documents.plain_text import read_text
 from colde_cli.documents.reading import read
 from colde_cli.similarity.alignment import align
 from colde_cli.similarity.tracked_changes import Flow
@@ -279,3 +280,21 @@ def test_a_document_inside_the_document_that_changed_is_said(tmp_path: Path) -> 
     a, b = (read(tmp_path / f"{name}.docx") for name in "ab")
     (warning,) = redline_docx(a, b, align(a, b, None)).warnings
     assert warning == "The layout of a.docx was not kept: a document inside it changed."
+
+
+def test_beside_a_text_file_notes_and_boxes_are_edited_and_objects_stay(tmp_path: Path, other_reader: Any) -> None:
+    of_a = [[SAID, ("note", "Ten bells ring at noon")], [LAMP, ("box", "Ten lamps burn all night"), ("picture", "red")]]
+    a = read(Writer(tmp_path / "a.docx").write(of_a))
+    text = (
+        a.text.replace("Ten bells", "Two bells").replace("Ten lamps", "Six lamps").replace("No more", "Not much more")
+    )
+    b = read_text(text.encode(), "b.txt", "b.txt")
+    found = redline_docx(a, b, align(a, b, None))
+    assert found.warnings == ()
+    (tmp_path / "redline.docx").write_bytes(found.content)
+    package = other_reader.Package(tmp_path / "redline.docx")
+    marks = [mark for part in package.text_parts() for mark in package.root(part).iter(qn("w:del"), qn("w:ins"))]
+    words = {word.text for mark in marks for word in mark.iter(*TEXTS)}
+    assert words == {"Ten", "Two", "Six", "No", "Not much"}
+    rejected = other_reader.read_word(package, lambda _: False)
+    assert rejected.body.lines == other_reader.read_word(other_reader.Package(tmp_path / "a.docx")).body.lines

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -279,9 +280,7 @@ def read_story(root: Element, part: WordPart, reader: Reader, name: str = "") ->
         for element in block_elements(root)
     ]
     if reader.plain:
-        blocks = [
-            block for block, after in zip(blocks, [*blocks[1:], None], strict=True) if block.text or after is None
-        ]
+        blocks = [block for block in blocks if block.text or block is blocks[-1]]
         if len(blocks) > 1 and not blocks[-1].text and isinstance(blocks[-2], StoryParagraph):
             del blocks[-1]  # empty paragraphs are not compared
     if not blocks or isinstance(blocks[-1], StoryTable):
@@ -465,7 +464,7 @@ def _tidied(paragraph: StoryParagraph) -> tuple[str, list[int]]:
     places: list[int] = []
     blank: int | None = None
     for place, sign in _with_scripts(paragraph):
-        kept = tidy(f"x{sign}x")[1:-1]  # a blank, nothing, or the sign itself
+        kept = _tidy_sign(sign)
         if kept == " ":
             blank = place if blank is None else blank
         elif kept:
@@ -476,6 +475,12 @@ def _tidied(paragraph: StoryParagraph) -> tuple[str, list[int]]:
             signs.append(sign)
             places.append(place)
     return "".join(signs), places
+
+
+@cache
+def _tidy_sign(sign: str) -> str:
+    """A blank, nothing, or the sign itself."""
+    return tidy(f"x{sign}x")[1:-1]
 
 
 def _with_scripts(paragraph: StoryParagraph) -> Iterator[tuple[int, str]]:
