@@ -192,6 +192,11 @@ class Versions:
         with gzip.open(folder / "pairs.jsonl.gz", "rt", encoding="utf-8") as file:
             self._pairs = [pair for pair in map(json.loads, file) if pair["label"] == 1]
 
+    def new_versions(self) -> Iterator[tuple[Sections, Sections]]:
+        """The sections of both versions of every pair."""
+        for pair in self._pairs:
+            yield self._documents[pair["a"]]["sections"], self._documents[pair["b"]]["sections"]
+
     def pair(self, beginning: str) -> tuple[Sections, Sections]:
         """The sections of both versions of the first pair whose identifier begins so."""
         pair = next(pair for pair in self._pairs if pair["a"].startswith(beginning))

@@ -41,6 +41,7 @@ compare_folders = _of_kept(_KEPT.compare_folders)
 encode = _of_kept(_KEPT.encode)
 history = _of_kept(_KEPT.history)
 index = _of_kept(_KEPT.index)
+merge = _of_kept(_KEPT.merge)
 rank = _of_kept(_KEPT.rank)
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "encode",
     "history",
     "index",
+    "merge",
     "open_index",
     "rank",
     "read",

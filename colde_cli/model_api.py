@@ -21,7 +21,7 @@ from colde_cli.documents.reading import start_readers
 from colde_cli.documents.sandbox import readers
 from colde_cli.documents.selection import one_or_more, section_pattern, with_unmatched_patterns
 from colde_cli.documents.stages import stage
-from colde_cli.errors import DocumentError, OptionError, called
+from colde_cli.errors import OptionError, called
 from colde_cli.settings import DEFAULT_MODEL, profile_folder
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
 from colde_cli.similarity.sources import (
@@ -292,6 +292,35 @@ class Model:
         return answer(comparison, read_first, self.encoder, line_words, progress)
 
     @checked
+    def merge(
+        self,
+        base: Source,
+        reviewers: Sequence[Source],
+        *,
+        names: Sequence[str] = (),
+        on_read: OnRead | None = None,
+        progress: Progress | None = None,
+        **reading: Unpack[Reading],
+    ) -> colde_cli.types.Merge:
+        """Merge what several reviewers made of one document, with the conflicts between their edits.
+
+        Args:
+            base: the document that all of them had.
+            reviewers: the documents of at least two of them.
+            names: of the reviewers; those that Word files state, or of the files, if empty.
+            on_read, progress, reading: as for `compare`.
+        """
+        from colde_cli.similarity.merging import check_names, merge_reviews, reviewer_names
+
+        check_names(reviewers, names)
+        first = read(base, **reading)
+        found = [
+            self.compare(first, one, scores=False, on_read=on_read, progress=progress, password=reading.get("password"))
+            for one in (read(reviewer, **reading) for reviewer in reviewers)
+        ]
+        return merge_reviews(reviewer_names([one.b.document for one in found], names), found)
+
+    @checked
     def rank(
         self,
         query: Source,
@@ -489,41 +518,15 @@ class Model:
             each: called with every comparison, before it is forgotten.
             progress, options: as for `rank` and for `compare`.
         """
-        from colde_cli.corpus.folder_pairs import (
-            FileChange,
-            FileState,
-            FolderComparison,
-            compared_files,
-            pair_files,
-            worst_first,
-        )
+        from colde_cli.corpus.folder_pairs import FolderComparison, compared_pairs, pair_files, worst_first
 
         for patterns in (options.get("skip_sections", ()), options.get("only_sections", ())):
             for pattern in one_or_more(patterns):
                 section_pattern(pattern)  # an error before the work, not with every file
         encoder, folders = self.encoder, (Path(a), Path(b))
         paired = pair_files(*folders, glob, options.get("password"))
-        changes = []
-        for pair in paired.pairs:
-            if not pair.a or not pair.b:
-                reason = paired.unread.get((1, pair.b) if pair.b else (0, pair.a), "")
-                alone = FileState.ONLY_A if pair.a else FileState.ONLY_B
-                change = FileChange(FileState.UNREAD if reason else alone, pair.a, pair.b, reason)
-            elif pair.same_bytes:
-                state = FileState.SAME if pair.a == pair.b else FileState.RENAMED
-                change = FileChange(state, pair.a, pair.b, same=True)
-            else:
-                try:
-                    comparison = self.compare(folders[0] / pair.a, folders[1] / pair.b, **options)
-                except (DocumentError, OptionError) as error:  # without text, too long, or without such pages
-                    change = FileChange(FileState.UNREAD, pair.a, pair.b, str(error))
-                else:
-                    change = compared_files(pair, comparison)
-                    if each is not None:
-                        each(change, comparison)
-            changes.append(change)
-            if progress is not None:
-                progress(1)
+        compare = partial(self.compare, **options)
+        changes = compared_pairs(paired, folders, compare, each, progress)
         ignore = options.get("ignore", NOTHING_IGNORED)
         return FolderComparison(str(a), str(b), worst_first(changes), paired.unlisted, encoder.info, ignore)
 

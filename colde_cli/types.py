@@ -33,6 +33,7 @@ from colde_cli.similarity.comparison import ChunkMatch, Comparison, compare_enco
 from colde_cli.similarity.digest import ComparisonDigest
 from colde_cli.similarity.history import History, SectionHistory, SectionStep
 from colde_cli.similarity.mentions import Flag, FlagKind
+from colde_cli.similarity.merging import Merge, MergeConflict, ReviewerEdit
 from colde_cli.similarity.outside_changes import OutsideChange, OutsideComparison, Uncompared, ignoring
 from colde_cli.similarity.pairs import Alignment, Extent, PassagePair, State, extents
 from colde_cli.similarity.redline import Edit, IgnoreOptions

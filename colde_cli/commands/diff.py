@@ -54,6 +54,7 @@ FOLDER_FORMATS = (
 )
 
 REVIEW_FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
+MERGE_FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.DOCX)
 HISTORY_FORMATS = (Format.TABLE, Format.SUMMARY, Format.JSON, Format.MARKDOWN, Format.HTML)
 
 
@@ -109,6 +110,16 @@ def diff(
         ),
     ] = None,
     signature: Signature,
+    merge: Annotated[
+        bool,
+        option(
+            "--merge", panel=OUTPUT, help="B, C, ... are what several reviewers made of A: their edits and conflicts."
+        ),
+    ] = False,
+    reviewer: Annotated[
+        list[str] | None,
+        option("--reviewer", panel=OUTPUT, metavar="NAME", help="Name of a reviewer of --merge; repeat it for each."),
+    ] = None,
     reports: ReportsOption = None,
     fail_under: FailUnderOption = None,
     ending: Ending,
@@ -123,12 +134,18 @@ def diff(
     changes of each pair, and --reports a report on each pair. Exits with status
     0 if the texts are the same apart from white space and ignored differences,
     1 if they differ, 2 if something went wrong. A .docx file of -o holds
-    tracked changes, a .pdf file two PDFs side by side, or the merged text of
-    other documents.
+    tracked changes, with --merge those of each reviewer, a .pdf file two PDFs
+    side by side, or the merged text of other documents.
     """
     ignored, reading = ignoring.options(), selection.arguments()
     compared: Comparing = {**reading, "ignore": ignored, "field": None if field == "none" else field}
     opened = runtime.open(model)
+    _refuse({"--reviewer": None if merge else reviewer}, "is for --merge")
+    if merge:
+        others = {"--annotate": annotate, "--comments": comments, "--fail-under": fail_under, "--reports": reports}
+        _refuse({**others, "--field": compared["field"], "--ignore": ignored or None}, "does not go with --merge")
+        written = signature.authorship(selection.tracked)
+        raise ending.after(_merge((a, b, *(more or ())), reviewer, opened, reading, format, out, reporter, written), ())
     if more or Path(a).is_dir() or Path(b).is_dir():
         of_two = {"--annotate": annotate, "--comments": comments, "--fail-under": fail_under}
         _refuse(of_two, "is for two documents only")
@@ -362,6 +379,37 @@ def _answer_comments(
         found = model.comments(a, b, review, on_read=reporter.about_document, progress=advance, **compared)
     reporter.about_model(found.comparison.model)
     out.show(found, chosen)
+    return found.same
+
+
+def _merge(
+    documents: Sequence[str],
+    names: Sequence[str] | None,
+    model: Model,
+    reading: Reading,
+    format: Format | None,
+    out: Destination,
+    reporter: Reporter,
+    authorship: Authorship,
+) -> bool:
+    """Merge what reviewers made of the first document and write it; whether nobody changed anything."""
+    from colde_cli.views.progress import progress
+
+    chosen = choose_format(format, out.output, documents, MERGE_FORMATS)
+    with progress("Comparing", "chunks", show=not reporter.quiet) as advance:
+        base, *reviewers = documents
+        hears: dict[str, Any] = {"on_read": reporter.about_document, "progress": advance}
+        found = model.merge(base, reviewers, names=names or (), **hears, **reading)
+    reporter.about_model(found.comparisons[0].model)
+    if chosen is Format.DOCX and out.output is not None:
+        from colde_cli.views.word.merged_file import merge_docx
+
+        merged = merge_docx(found, authorship)
+        for sentence in merged.warnings:
+            reporter.warning(sentence)
+        write_file([merged.content], out.output)
+    else:
+        out.show(found, chosen)
     return found.same
 
 

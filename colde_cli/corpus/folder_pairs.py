@@ -7,7 +7,7 @@ Only files without a partner of the same name are read for that; which words two
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -143,6 +143,42 @@ def file_data(change: FileChange) -> dict[str, Any]:
         "same_content": change.same or (change.digest is not None and change.digest.same_content),
         **digest_data(change.digest),
     }
+
+
+def compared_pairs(
+    paired: PairedFiles,
+    folders: tuple[Path, Path],
+    compare: Callable[[Path, Path], Comparison],
+    each: Callable[[FileChange, Comparison], None] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[FileChange]:
+    """Compare the files of two folders, pair by pair; those with the same bytes are not read.
+
+    Args:
+        compare: compares two files.
+        each: called with every comparison, before it is forgotten.
+        progress: called with 1 after each pair.
+    """
+    for pair in paired.pairs:
+        if not pair.a or not pair.b:
+            reason = paired.unread.get((1, pair.b) if pair.b else (0, pair.a), "")
+            alone = FileState.ONLY_A if pair.a else FileState.ONLY_B
+            change = FileChange(FileState.UNREAD if reason else alone, pair.a, pair.b, reason)
+        elif pair.same_bytes:
+            state = FileState.SAME if pair.a == pair.b else FileState.RENAMED
+            change = FileChange(state, pair.a, pair.b, same=True)
+        else:
+            try:
+                comparison = compare(folders[0] / pair.a, folders[1] / pair.b)
+            except (DocumentError, OptionError) as error:  # without text, too long, or without such pages
+                change = FileChange(FileState.UNREAD, pair.a, pair.b, str(error))
+            else:
+                change = compared_files(pair, comparison)
+                if each is not None:
+                    each(change, comparison)
+        yield change
+        if progress is not None:
+            progress(1)
 
 
 def compared_files(pair: FilePair, comparison: Comparison) -> FileChange:

@@ -81,10 +81,11 @@ _NONE = type(None)
 _TAKES: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     name: (takes, wanted)
     for names, takes, wanted in (
-        ("a b path query source", _is_source, 'a path, "-", or what read() or encode() returned'),
+        ("a b base path query source", _is_source, 'a path, "-", or what read() or encode() returned'),
         ("corpus documents forget", _are(str, Path), "paths"),
-        ("versions", _are(str, Path, Document), "paths, or what read() returned"),
+        ("versions reviewers", _are(str, Path, Document), "paths, or what read() returned"),
         ("skip_sections only_sections allow", _are(str), "patterns"),
+        ("names", _are(str), "texts"),
         ("folder name_or_folder review", _is(str, Path), "a path"),
         ("tracked", lambda value: value in list(Tracked), '"keep", "accept" or "reject"'),
         ("pages", _is_range, "the first and the last, such as (3, 17)"),

@@ -20,7 +20,7 @@ BREAK = "\N{PARAGRAPH SEPARATOR}"
 TABLE_END = "\N{LINE SEPARATOR}"
 """The end of a table, which is never joined with a paragraph."""
 _END = re.compile(f"[{BREAK}{TABLE_END}]")
-_TOKEN = re.compile(rf"{_END.pattern}|[^\S{BREAK}{TABLE_END}]+|\w+|[^\w\s]")
+TOKEN = re.compile(rf"{_END.pattern}|[^\S{BREAK}{TABLE_END}]+|\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ class _Kept:
             return
         from rapidfuzz.distance import LCSseq
 
-        left, right = ([match.span() for match in _TOKEN.finditer(text)] for text in (one, two))
+        left, right = ([match.span() for match in TOKEN.finditer(text)] for text in (one, two))
         keys = [[text[i:j] for i, j in found] for text, found in ((one, left), (two, right))]
         for code in LCSseq.opcodes(keys[0], keys[1]):
             if code.tag == "equal":

@@ -26,7 +26,7 @@ from colde_cli.views.blocks import (
 )
 from colde_cli.views.changes import TITLE, difference, same_sentence
 from colde_cli.views.comparison_page import comparison_page, verification_page
-from colde_cli.views.review_page import answers_page
+from colde_cli.views.review_page import answers_page, merge_page
 from colde_cli.views.sentences import (
     both_documents,
     changed_passages,
@@ -400,6 +400,7 @@ _PAGES: Mapping[str, Callable[..., Page]] = {
     "Families": _families,
     "FolderComparison": _folders,
     "History": _history,
+    "Merge": merge_page,
     "Ranking": _ranking,
     "Verification": verification_page,
 }

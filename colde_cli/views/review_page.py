@@ -1,13 +1,15 @@
-"""What became of the remarks of a review, as a page of blocks."""
+"""What became of the remarks of a review, and a document with the edits of several reviewers, as pages of blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from colde_cli.similarity.answers import AnsweredRemark, Answers, Basis, RemarkVerdict
+from colde_cli.similarity.merging import Merge, MergeConflict, ReviewerEdit, shown
 from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.views import wording
 from colde_cli.views.blocks import Block, ChangeBlock, HeadingBlock, Page, TableBlock, TermsBlock
+from colde_cli.views.changes import TITLE, difference
 from colde_cli.views.sentences import both_documents, reservations
 
 VERDICTS = {
@@ -115,3 +117,78 @@ def _place(answers: Answers, answered: AnsweredRemark) -> str:
         pages, name = wording.place(a if pair.a else b, pair.a or pair.b, _HEADING)
         where = " · ".join(filter(None, (f"{'A' if pair.a else 'B'} {pages}".strip(), name)))
     return f"{where}, {wording.plural(len(places), 'passage')}" if len(places) > 1 else where
+
+
+# Several reviewers of one document
+
+_EDIT = 240
+
+
+def merge_page(merge: Merge) -> Page:
+    """The edits of several reviewers: what is in conflict first, then all others in the order of the base."""
+    several = sum(len(edit.reviewers) > 1 for edit in merge.edits)
+    told = [f"{len(merge.edits):,} of {wording.plural(len(merge.names), 'reviewer')}"]
+    told += [f"{several:,} made alike by several"] if several else []
+    conflicts = wording.plural(len(merge.conflicts), "conflict") if merge.conflicts else "no conflict"
+    edits = "edit" if len(merge.edits) == 1 else "edits"
+    answer = f"{told[0].replace(' of ', f' {edits} of ', 1)}{', ' + told[1] if several else ''}; {conflicts}."
+    blocks: list[Block] = []
+    names = list(map(wording.plain, merge.names))
+    if merge.conflicts:
+        blocks += [HeadingBlock("Conflicts"), TableBlock(("Place", "Base", *names), list(_conflict_rows(merge)))]
+    if merge.edits:
+        blocks += [HeadingBlock("Edits"), TableBlock(("Place", "By", "Deleted", "Inserted"), list(_edit_rows(merge)))]
+    reviewers = zip(names, merge.comparisons, merge.edits_by_reviewer, strict=True)
+    facts = [f"Base: {wording.plain(merge.base.title)} ({wording.file_name(merge.base.path)})"]
+    facts += [
+        f"{name}: {wording.file_name(one.b.document.path)}, {wording.plural(count, 'edit')}"
+        for name, one, count in reviewers
+    ]
+    cautions = [
+        f"{TITLE}, not merged: {name}, {difference(one.outside)}"
+        for name, one in zip(names, merge.comparisons, strict=True)
+        if not one.outside.same
+    ]
+    return Page(
+        "Edits of several reviewers",
+        "Nobody changed anything." if merge.same else answer,
+        blocks,
+        facts=facts,
+        cautions=cautions,
+    )
+
+
+def _conflict_rows(merge: Merge) -> Iterator[list[tuple[str, str]]]:
+    for conflict in merge.conflicts:
+        wants = dict(conflict.wants)
+        told = [
+            ("–", "none")
+            if place not in wants
+            else (_words(wants[place]), "added")
+            if wants[place].strip()
+            else ("(deleted)", "dropped")
+            for place in range(len(merge.names))
+        ]
+        was = merge.text.a.text[conflict.start : conflict.end]
+        yield [(_where(merge, conflict), ""), (_words(was) or "(nothing)", ""), *told]
+
+
+def _edit_rows(merge: Merge) -> Iterator[list[tuple[str, str]]]:
+    for edit in merge.edits:
+        by = " & ".join(wording.plain(merge.names[place]) for place in edit.reviewers)
+        was = _words(merge.text.a.text[edit.start : edit.end])
+        yield [(_where(merge, edit), ""), (by, ""), (was, "dropped" if was else ""), _added(edit.text)]
+
+
+def _added(text: str) -> tuple[str, str]:
+    return (_words(text), "added") if text else ("", "")
+
+
+def _words(text: str) -> str:
+    return wording.shorten(shown(text), _EDIT)
+
+
+def _where(merge: Merge, one: ReviewerEdit | MergeConflict) -> str:
+    section, pages = merge.place(one)
+    name = wording.shorten(wording.heading(section), _HEADING) if section else ""
+    return " · ".join(filter(None, (wording.page_range(pages), name)))

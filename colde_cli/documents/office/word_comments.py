@@ -134,6 +134,33 @@ class _Comments(XmlHandler):
             self._texts[-1].append(text)
 
 
+@dataclass(slots=True)
+class _Authors(XmlHandler):
+    """The authors of tracked changes."""
+
+    names: set[str] = field(default_factory=set)
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        """Begin an element."""
+        if name in ("w:ins", "w:del", "w:moveFrom", "w:moveTo") and attributes.get("w:author", "").strip():
+            self.names.add(attributes["w:author"].strip())
+
+
+def word_author(file: BinaryIO, path: str) -> str:
+    """The author of all tracked changes of a Word file, else who saved it last; "" if it does not say.
+
+    Raises:
+        CorruptFileError, LimitError, PasswordError: as for `read_docx`.
+    """
+    package = Package(file, shown_as(path))
+    authors = _Authors()
+    package.read(package.main, authors, MAX_ELEMENTS)
+    if len(authors.names) == 1:
+        return authors.names.pop()
+    properties = package.elements(package.part("core-properties"))
+    return next((text.strip() for name, _, text in properties if name == ":lastModifiedBy"), "")
+
+
 def read_word_comments(file: BinaryIO, path: str) -> tuple[Document, dict[str, WordComment]]:
     """Read the text of a Word file and its comments, by their identifiers, in the order of the text.
 

@@ -39,7 +39,7 @@ class RemarkPlaces:
         """Comment on the hosts of remarks that are on no change; return the sentences that have none."""
         lost: list[str] = []
         for number, remark in enumerate(remarks):
-            if number in marker.places:
+            if number in marker.places or not remark.text:
                 continue
             host = self.hosts.get(number)
             run = None
@@ -170,6 +170,9 @@ def _moved(
 def _place(text: str, read: str, offset: int) -> int:
     """The place in the text of a paragraph of an offset in the text as colde reads it."""
     letters = sum(not sign.isspace() for sign in read[:offset])
+    if letters and read[offset : offset + 1].isspace():  # after the letter before it, and the blanks between
+        before = len(read[:offset].rstrip())
+        return _place(text, read, before - 1) + 1 + offset - before
     for place, sign in enumerate(text):
         if not sign.isspace() and ord(sign) < _OBJECTS:
             if not letters:

@@ -113,10 +113,10 @@ def redline_docx(
                 raise NotKept("sections were left out")
             return _with_layout(a, b, alignment, authorship, beside)
         except NotKept as reason:
-            warnings = (_not_kept(a, str(reason)),)
+            warnings = (not_kept(a, str(reason)),)
         except Exception as error:
             # Word files hold what no one foresees; the comparison must not be lost with their layout.
-            warnings = (_not_kept(a, f"it is built in an unknown way ({type(error).__name__})"),)
+            warnings = (not_kept(a, f"it is built in an unknown way ({type(error).__name__})"),)
     if a.report.tracked:
         warnings += (f"Its earlier tracked changes are {a.report.tracked_as}.",) if warnings else ()
     marker = authorship.marker()
@@ -124,15 +124,21 @@ def redline_docx(
     notes = remarks(a, b, alignment, text)
     file = new_file(text, paragraphs(text, dict(enumerate(notes))), marker, (a.title, b.title))
     marker.finish(file, notes, beside)
+    set_properties(file, b.title, marker)
+    return WordRedline(packed(file), warnings)
+
+
+def set_properties(file: WordFile, title: str, marker: Marker) -> None:
+    """State what a new file is, who made it, and when."""
     properties = file.core_properties
-    properties.title = plain(b.title)[:255]
-    properties.author = properties.last_modified_by = authorship.author
+    properties.title = plain(title)[:255]
+    properties.author = properties.last_modified_by = marker.author
     properties.comments = ""
     properties.created = properties.modified = marker.date.replace(microsecond=0, tzinfo=None)
-    return WordRedline(_packed(file), warnings)
 
 
-def _not_kept(document: Document, reason: str) -> str:
+def not_kept(document: Document, reason: str) -> str:
+    """The warning that the layout of a document was lost."""
     return f"The layout of {file_name(document.path)} was not kept: {reason}."
 
 
@@ -151,7 +157,7 @@ def _with_layout(
         marker = authorship.marker()
         kept = write_changes(a, b, alignment, notes, (text.a, text.b), marker, apart)
         marker.finish(kept.file, notes, [*beside, *kept.beside])
-        content = _packed(kept.file)
+        content = packed(kept.file)
         wrong = kept.inexact(content)
         if wrong is None:
             break
@@ -178,7 +184,7 @@ def read_resolved(content: bytes, *, accept: bool) -> list[str]:
     """Read the headings and paragraphs of a Word file, as colde does, with all changes accepted, or all rejected."""
     whole = WholeFile.resolved(content, accept=accept)
     whole.save()
-    document = read_docx(BytesIO(_packed(whole.file)), "redline.docx", "redline.docx")
+    document = read_docx(BytesIO(packed(whole.file)), "redline.docx", "redline.docx")
     return [block.text for block in Flow.of(document).blocks]
 
 
@@ -192,7 +198,8 @@ def _date() -> datetime:
     return datetime.fromtimestamp(int(stated), UTC) if stated.isdecimal() else datetime.now(UTC)
 
 
-def _packed(file: WordFile) -> bytes:
+def packed(file: WordFile) -> bytes:
+    """The bytes of a Word file, the same for the same content."""
     saved, packed = BytesIO(), BytesIO()
     file.save(saved)
     with zipfile.ZipFile(saved) as old, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as new:

@@ -15,9 +15,10 @@ from docx.opc.part import XmlPart
 from docx.oxml.ns import nsmap, qn
 from docx.oxml.parser import parse_xml
 
+from colde_cli.documents.document import Span
 from colde_cli.documents.outside import Tracked
 from colde_cli.similarity.redline import Operation
-from colde_cli.similarity.tracked_changes import Flow, anchors
+from colde_cli.similarity.tracked_changes import Flow, Step, TrackedText, anchors
 from colde_cli.views.word.carried import Carrier, notes_of
 from colde_cli.views.word.earlier import last_number, part_numbers, release, resolve, settle
 from colde_cli.views.word.kept_file import StoryWriter
@@ -207,6 +208,7 @@ def write_changes(
     flows: tuple[Flow, Flow],
     marker: Marker,
     apart: _Apart = (frozenset(), frozenset()),
+    text: TrackedText | None = None,
 ) -> KeptFile:
     """Write the changes between a Word file and another document into that file.
 
@@ -218,13 +220,15 @@ def write_changes(
         flows: of both.
         marker: makes the marks of changes.
         apart: numbers of paragraphs and tables of both bodies that are deleted and inserted as a whole.
+        text: the changes of the flows to write into paragraphs, where B is no Word file; None finds them.
 
     Raises:
         NotKept: a file cannot be opened, or something changed whose place is not known.
     """
     found = anchors(a, b, alignment, flows)
-    write = _write_word if b.path.lower().endswith(".docx") else _write_plain
-    return write(a, b, found, remarks, flows, marker, apart)
+    if b.path.lower().endswith(".docx"):
+        return _write_word(a, b, found, remarks, flows, marker, apart)
+    return _write_plain(a, b, found, remarks, flows, marker, apart, text)
 
 
 def _write_word(
@@ -266,6 +270,7 @@ def _write_plain(
     flows: tuple[Flow, Flow],
     marker: Marker,
     apart: _Apart,
+    text: TrackedText | None,
 ) -> KeptFile:
     way, _ = _ways(a, b, marker)
     source = word_source(a, way)
@@ -279,6 +284,7 @@ def _write_plain(
     elements = source.elements, tuple(stories.elements)
     comparer = StoryComparer(reader, (notes, notes), _elements_of((before, after), apart))
     body = comparer.compare(before, after, list(_links(found, flows, elements, (before, after))))
+    body.text = (_in_stories(text, elements, body) if text else None) or body.text
     looks = Neighbours(own.file, [block.element for block in before.blocks], stories.levels)
     inner = [
         (host, comparer.compare(one, two)) for host, one, two in inner_stories(stories.inner, notes, own.body, reader)
@@ -295,6 +301,81 @@ def _ways(a: Document, b: Document, marker: Marker) -> tuple[Tracked, Tracked]:
     """What becomes of the tracked changes of A and of B, as they were read; those of B are not kept."""
     own, other = (Tracked.REJECT if one.report.rejected else Tracked.ACCEPT for one in (a, b))
     return Tracked.KEEP if marker.keeps and own is Tracked.ACCEPT else own, other
+
+
+def _in_stories(
+    text: TrackedText,
+    elements: tuple[Sequence[Element | None], Sequence[Element | None]],
+    body: StoryChanges,
+) -> TrackedText | None:
+    """The changes of two documents as changes of their bodies; None where paragraphs hold more than their text.
+
+    Changes inside tables, each of which is one sign, are left out.
+    """
+    flows = body.text.a, body.text.b
+    places = [_StoryPlaces.of(*side) for side in zip((text.a, text.b), elements, flows, (body.a, body.b), strict=True)]
+    steps: list[Step] = []
+    done = Span(0, 0)  # characters of A and of B
+    for step in text.steps:
+        if step.operation is Operation.KEPT:
+            continue
+        side = int(step.operation is Operation.INSERTED)
+        span = places[side].span(step.b if side else step.a)
+        if span is None:
+            return None
+        gap = span.start - (done.end if side else done.start)
+        start = Span(done.start + gap, done.end + gap)
+        if not len(span):
+            continue
+        if gap < 0 or flows[0].text[done.start : start.start] != flows[1].text[done.end : start.end]:
+            return None
+        steps.append(Step(Operation.KEPT, Span(done.start, start.start), Span(done.end, start.end)))
+        a = Span(start.start, start.start + (0 if side else len(span)))
+        b = Span(start.end, start.end + (len(span) if side else 0))
+        steps.append(Step(step.operation, a, b))
+        done = Span(a.end, b.end)
+    ends = [len(flow.text) for flow in flows]
+    if flows[0].text[done.start :] != flows[1].text[done.end :]:
+        return None
+    steps.append(Step(Operation.KEPT, Span(done.start, ends[0]), Span(done.end, ends[1])))
+    return TrackedText(*flows, tuple(step for step in steps if len(step.a) or len(step.b)))
+
+
+@dataclass(frozen=True, slots=True)
+class _StoryPlaces:
+    """Where the text of a document stands in the flow of its body; `numbers` are the blocks of that, None for none."""
+
+    flow: Flow
+    numbers: Sequence[int | None]
+    other: Flow
+    story: Story
+
+    @classmethod
+    def of(cls, flow: Flow, elements: Sequence[Element | None], other: Flow, story: Story) -> _StoryPlaces:
+        known = {block.element: index for index, block in enumerate(story.blocks)}
+        return cls(flow, [None if one is None else known.get(one) for one in elements], other, story)
+
+    def span(self, span: Span) -> Span | None:
+        """A stretch there, empty if it is inside a table; None where its paragraphs have other texts there."""
+        first, last = (self._at(offset) for offset in (span.start, span.end - 1))
+        if first is None or last is None:
+            return None
+        return Span(first, max(first, last + 1)) if last >= 0 and first >= 0 else Span(0, 0)
+
+    def _at(self, offset: int) -> int | None:
+        """The place of a character; -1 inside a table."""
+        index = self.flow.block_at(offset)
+        number = self.numbers[index]
+        if number is None:
+            return None
+        block, inside = self.story.blocks[number], offset - self.flow.starts[index]
+        end = len(self.flow.blocks[index].text)
+        if inside >= end:
+            following = self.other.starts[number + 1] if number + 1 < len(self.other.starts) else len(self.other.text)
+            return following - 1
+        if isinstance(block, StoryTable):
+            return self.other.starts[number] if not inside else -1
+        return self.other.starts[number] + inside if block.text == self.flow.blocks[index].text else None
 
 
 def _compared(
