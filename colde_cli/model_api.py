@@ -51,11 +51,12 @@ def verify(
     ignore: IgnoreOptions = NOTHING_IGNORED,
     pages: Pages | None = None,
     password: str | None = None,
+    ocr: str | None = None,
 ) -> colde_cli.Verification:
     """Find what changed between two documents beside what is allowed; no model takes part.
 
     Args:
-        a, b, ignore, pages, password: as for `Model.compare`.
+        a, b, ignore, pages, password, ocr: as for `Model.compare`.
         allow: what may change, one pattern or several; see `similarity.verification.verify_documents`.
 
     Raises:
@@ -63,7 +64,7 @@ def verify(
     """
     from colde_cli.similarity.verification import verify_documents
 
-    first, second, _, _ = read_both(a, b, ignore, pages=pages, password=password)
+    first, second, _, _ = read_both(a, b, ignore, pages=pages, password=password, ocr=ocr)
     return verify_documents(first, second, allow, ignore)
 
 
@@ -235,7 +236,7 @@ class Model:
             labels: names to show in place of the paths.
             on_read: called with the documents of `ignore.like`, then with both documents, before they are compared.
             progress: called with the number of chunks or passages just encoded, from any thread.
-            reading: `password`, `pages`, `skip_sections` and `only_sections` as for `read`, of both documents.
+            reading: `password`, `pages`, `skip_sections`, `only_sections` and `ocr` as for `read`, of both documents.
         """
         from colde_cli.documents.language import with_language_warning
         from colde_cli.encoder.encoding import unencoded

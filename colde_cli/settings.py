@@ -8,6 +8,7 @@
 | COLDE_PROFILES    | folder of named field profiles                       | the user's data folder          |
 | COLDE_CONFIG      | a `colde.toml`; if empty, none is read                | the nearest, upwards from here  |
 | COLDE_THREADS     | chunks encoded at the same time                      | one per usable core             |
+| COLDE_OCR         | pages of PDFs that OCR reads: auto, always, never    | auto                            |
 
 Variables are read on use, not at import, so that a test or a notebook can set them.
 """
@@ -38,6 +39,7 @@ MODELS = "COLDE_MODELS"
 PROFILES = "COLDE_PROFILES"
 THREADS = "COLDE_THREADS"
 CONFIG = "COLDE_CONFIG"
+OCR = "COLDE_OCR"
 
 _DEFAULT_CACHE_LIMIT = 2 * 10**9
 _SECONDS = {"s": 1, "m": 60, "h": 3600}

@@ -56,6 +56,7 @@ def empty_repository(tmp_path: Path) -> Repository:
         "HOME": str(tmp_path),
         "TERM": "xterm-256color",
         "COLDE_CACHE_DIR": str(tmp_path / "cache"),
+        "COLDE_OCR": "never",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
         **{f"GIT_{who}_{what}": "x@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},

@@ -71,7 +71,7 @@ def test_textconv_tells_of_files_that_cannot_be_read_and_goes_on(repository: Rep
     repository.commit()
     text = repository("git", "show")
     assert "+Cannot read this file: it is encrypted; give its password with --password." in text
-    assert "+Cannot read this file: it has no text layer; run OCR on it first" in text
+    assert "+Cannot read this file: it has no text layer; read by OCR" in text
     assert "+# Ending" in text
 
 

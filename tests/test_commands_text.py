@@ -84,7 +84,7 @@ def test_standard_input_and_no_model(tmp_path: Path) -> None:
 def test_what_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
     for name, words in (
         ("encrypted.pdf", "is encrypted"),
-        ("scan.pdf", "run OCR"),
+        ("scan.pdf", "by OCR"),
         ("none.pdf", "Cannot find the file"),
     ):
         result = run(capsys, "text", DATA / name)

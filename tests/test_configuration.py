@@ -133,7 +133,7 @@ HARMLESS = """
     author baseline bootstrap budget calibration comments date device docs exit-zero explain fail-under field format
     glob ignore ignore-case ignore-like ignore-list-marks ignore-numbers ignore-renumbering ignore-whitespace jobs level
     attention max-size max-upload min-contained min-score min-share min-size model newer no-cache older
-    only-sections pager pages pairs parts port precision quiet reread resolution retrieval robustness schema seed
+    ocr only-sections pager pages pairs parts port precision quiet reread resolution retrieval robustness schema seed
     section skip-sections split strict threads timeout top tracked validation verbose where
 """
 

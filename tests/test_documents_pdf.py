@@ -18,7 +18,7 @@ from colde_cli.documents.reading import read
 from colde_cli.errors import CorruptFileError, NoTextError, OptionError, PasswordError
 
 DATA = Path(__file__).parent / "data"
-OCR = "run OCR first, for example: ocrmypdf --skip-text in.pdf out.pdf"
+OCR = "read by OCR: pip install 'colde[ocr]', then --ocr auto; or ocrmypdf --skip-text in.pdf out.pdf"
 
 
 @pytest.fixture(scope="module")

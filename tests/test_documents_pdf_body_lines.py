@@ -201,8 +201,8 @@ def test_a_stamp_on_a_scan_says_nothing_of_its_fonts(tmp_path: Path) -> None:
         sheet.showPage()
     sheet.save()
     assert read(path).report.warnings == (
-        "Pages 1–3 are pictures with a few words on each; if scanned, run OCR first, for example: ocrmypdf --skip-text"
-        " in.pdf out.pdf",
+        "Pages 1–3 are pictures with a few words on each; if scanned, read by OCR: pip install 'colde[ocr]', then"
+        " --ocr auto; or ocrmypdf --skip-text in.pdf out.pdf",
     )
 
 

@@ -29,27 +29,33 @@ def size(debug: DebugOption = False) -> None:
     not count them.
     """
     from colde_cli.corpus.publishing import list_fetched
+    from colde_cli.documents.pdf.scans import kept_pages
     from colde_cli.encoder.vector_cache import Cache
     from colde_cli.views.escaping import visible
 
     with Cache.open() as cache:
         count, used = cache.count(), cache.size()
     typer.echo(f"{count} items, {used / 1e6:.1f} MB of at most {cache.limit / 1e6:.0f} MB")
+    pages, held = kept_pages()
+    if pages:
+        typer.echo(f"{pages} pages read by OCR: {held / 1e6:.1f} MB")
     for item in list_fetched():
         typer.echo(f"{visible(item.url) or 'not whole'}: {item.size / 1e6:.1f} MB, fetched")
 
 
 @app.command("clear")
 def clear(debug: DebugOption = False) -> None:
-    """Delete the cache, and published indexes that were fetched.
+    """Delete the cache, pages read by OCR, and published indexes that were fetched.
 
-    Vectors are computed, and indexes fetched, again when needed.
+    Vectors are computed, pages read, and indexes fetched, again when needed.
     """
     from colde_cli.corpus.publishing import list_fetched, remove_fetched
+    from colde_cli.documents.pdf.scans import forget_pages, kept_pages
     from colde_cli.encoder.vector_cache import Cache
 
     cache = Cache.open()
-    freed = cache.size() + sum(item.size for item in list_fetched())
+    freed = cache.size() + kept_pages()[1] + sum(item.size for item in list_fetched())
     cache.clear()
     remove_fetched()
+    forget_pages()
     typer.echo(f"Freed {freed / 1e6:.1f} MB.")

@@ -58,7 +58,7 @@ Every other option may stand in the file; a test lists them, so that a new one i
 _CHECKS: Final = frozenset(["git-check", "git-diff", "verify"])
 """Commands whose file must not decide what counts as a difference: it lies in the repository that they look at."""
 _DECIDE: Final = frozenset(
-    "allow allow-added allow-deleted base exit-zero fail-under hook strict summary only-sections pages"
+    "allow allow-added allow-deleted base exit-zero fail-under hook strict summary ocr only-sections pages"
     " skip-sections".split()
 )
 

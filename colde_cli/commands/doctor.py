@@ -15,7 +15,7 @@ from colde_cli.views.output import Format, choose_format, prepare_output
 
 _PACKAGES = (
     "colde onnxruntime-gpu onnxruntime tokenizers numpy pypdf pypdfium2 selectolax typer rich torch transformers"
-    " optimum"
+    " optimum rapidocr"
 ).split()
 _SENTENCE = "A short sentence shows whether the model runs."
 
@@ -61,6 +61,8 @@ def _versions() -> list[Finding]:
         except PackageNotFoundError:
             if name in {"torch", "transformers", "optimum"}:
                 findings.append(Finding(name, "not installed (only needed to train: pip install 'colde[train]')"))
+            if name == "rapidocr":
+                findings.append(Finding(name, "not installed (only needed to read scans: pip install 'colde[ocr]')"))
     if {"onnxruntime", "onnxruntime-gpu"} <= {item.topic for item in findings}:
         advice = "pip uninstall onnxruntime, then pip install --force-reinstall onnxruntime-gpu"
         findings.append(Finding("onnxruntime", f"installed beside onnxruntime-gpu, which it hides; {advice}", False))

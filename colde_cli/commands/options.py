@@ -340,9 +340,28 @@ GlobOption = Annotated[
     option("--glob", metavar="PATTERN", help="Which files of the folders to read, such as '**/*.pdf'."),
 ]
 FieldOption = Annotated[str, option("--field", metavar="corpus|none|NAME|FOLDER", help=FIELD_HELP)]
+
+
+class OcrMode(StrEnum):
+    """Which pages to read by OCR."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
 PasswordOption = Annotated[str | None, option("--password", metavar="TEXT", help="Password of encrypted PDFs.")]
 PagesOption = Annotated[
     str | None, option("--pages", metavar="FIRST-LAST", help="Read only these pages, such as 3-17.")
+]
+OcrOption = Annotated[
+    OcrMode | None,
+    option(
+        "--ocr",
+        metavar="auto|always|never",
+        help="Which pages of PDFs to read by OCR: those without a readable text (auto, where colde[ocr] is installed),"
+        " all, or none.",
+    ),
 ]
 SkipSectionsOption = Annotated[
     list[str] | None,
@@ -356,6 +375,7 @@ class Selection:
 
     password: PasswordOption = None
     pages: PagesOption = None
+    ocr: OcrOption = None
     skip_sections: SkipSectionsOption = None
     only_sections: Annotated[
         list[str] | None,
@@ -379,13 +399,28 @@ class Selection:
         Raises:
             OptionError: the pages are no range.
         """
+        show_pages()
         return {
             "password": self.password,
             "pages": parse_pages(self.pages),
             "skip_sections": self.skip_sections or (),
             "only_sections": self.only_sections or (),
             "tracked": self.tracked,
+            "ocr": self.ocr.value if self.ocr else None,
         }
+
+
+def show_pages() -> None:
+    """Show on a terminal how many pages OCR has read, as long as it reads."""
+    import sys
+
+    from colde_cli.documents import stages
+
+    def show(done: int, total: int) -> None:
+        sys.stderr.write("\r\x1b[K" if done >= total else f"\r\x1b[KReading pages by OCR: {done} of {total}")
+        sys.stderr.flush()
+
+    stages.page_read = show if sys.stderr.isatty() else None
 
 
 def parse_pages(text: str | None) -> tuple[int, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,17 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from colde_cli import settings
 from colde_cli.commands.options import (
     OUTPUT,
     AllowOption,
     Destination,
     Ignoring,
+    OcrMode,
+    OcrOption,
     PagesOption,
     PasswordOption,
     Reporter,
     format_option,
     option,
     parse_pages,
+    show_pages,
 )
 from colde_cli.documents.outside import digest_of
 from colde_cli.errors import OptionError
@@ -50,6 +55,7 @@ def verify(
     ] = None,
     password: PasswordOption = None,
     pages: PagesOption = None,
+    ocr: OcrOption = None,
     ignoring: Ignoring,
     format: Annotated[Format | None, format_option("table|json|markdown")] = None,
     out: Destination,
@@ -68,13 +74,16 @@ def verify(
 
     ignored = ignoring.options()
     chosen = choose_format(format, out.output, (a, b, *ignored.like), FORMATS)
-    given = _ReceiptOptions(tuple(allow or ()), ignored, parse_pages(pages))
+    given = _ReceiptOptions(tuple(allow or ()), ignored, parse_pages(pages), _asked(ocr))
+    show_pages()
     before = None if receipt is None else _read_receipt(receipt)
     if before is not None:
         if given != _ReceiptOptions():
             raise OptionError(f"{receipt} holds the options of its verification; give none but --password.")
         given = _ReceiptOptions.of(before, str(receipt))
-    found = model_api.verify(a, b, given.allow, ignore=given.ignore, pages=given.pages, password=password)
+    found = model_api.verify(
+        *(a, b, given.allow), ignore=given.ignore, pages=given.pages, password=password, ocr=given.ocr
+    )
     for rule in found.allowed:
         if not rule.found:
             reporter.warning(f"--allow {rule.text} names nothing of the two documents.")
@@ -85,6 +94,11 @@ def verify(
     raise typer.Exit(0 if found.verified and not faults else 1)
 
 
+def _asked(ocr: OcrMode | None) -> str | None:
+    """The mode of the command line; None for that of the environment, which is no option of this verification."""
+    return ocr.value if ocr and ocr.value != os.environ.get(settings.OCR) else None
+
+
 @dataclass(frozen=True, slots=True)
 class _ReceiptOptions:
     """The options that a receipt keeps."""
@@ -92,13 +106,15 @@ class _ReceiptOptions:
     allow: tuple[str, ...] = ()
     ignore: IgnoreOptions = NOTHING_IGNORED
     pages: tuple[int, int] | None = None
+    ocr: str | None = None
 
     def data(self) -> dict[str, Any]:
         """The options as JSON; templates with the digests of their bytes."""
         like = [{"path": path, "sha256": digest_of(Path(path).read_bytes())} for path in self.ignore.like]
         switches = {name: getattr(self.ignore, name) for name in SWITCHES}
         ignore = {**switches, "kinds": list(self.ignore.kinds), "like": like}
-        return {"allow": list(self.allow), "ignore": ignore, "pages": self.pages}
+        ocr = {} if self.ocr is None else {"ocr": self.ocr}
+        return {"allow": list(self.allow), "ignore": ignore, "pages": self.pages, **ocr}
 
     @classmethod
     def of(cls, receipt: Mapping[str, Any], shown: str) -> _ReceiptOptions:
@@ -118,6 +134,7 @@ class _ReceiptOptions:
                 tuple(map(str, options["allow"])),
                 replace(IgnoreOptions(like=like, kinds=kinds), **switches),
                 first_last,
+                str(options["ocr"]) if "ocr" in options else None,
             )
         except (LookupError, TypeError, ValueError) as error:
             raise OptionError(f"{shown} is no whole receipt of colde verify; name another file.") from error

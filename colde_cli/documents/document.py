@@ -137,6 +137,23 @@ class Ignored:
 
 
 @dataclass(frozen=True, slots=True)
+class OcrReport:
+    """What was read from pictures of pages.
+
+    Attributes:
+        pages: 1-based numbers of the pages that were read so.
+        lowest: confidence of the least certain word, 0 to 1.
+        mean: of the confidences of all words.
+        doubtful: begin and end, in the text of the document, of the words whose reading is uncertain.
+    """
+
+    pages: tuple[int, ...]
+    lowest: float
+    mean: float
+    doubtful: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ReadReport:
     """The parts of a source that a reader could not use, so that nothing is dropped in silence.
 
@@ -158,6 +175,7 @@ class ReadReport:
         rejected: they were read as rejected; they are read as accepted otherwise.
         divided_words: words that the end of a line divided, in lower case without their hyphen: whether the hyphen
             belongs to the word is a guess.
+        ocr: what OCR read; None where every page had a text of its own.
     """
 
     pages: int | None = None
@@ -175,6 +193,7 @@ class ReadReport:
     divided_words: tuple[str, ...] = ()
     tracked: int = 0
     rejected: bool = False
+    ocr: OcrReport | None = None
 
     def tracked_data(self) -> dict[str, Any]:
         """As JSON, where there are tracked changes: how many, and as what they were read."""
@@ -453,7 +472,10 @@ def _report(values: dict[str, Any]) -> ReadReport:
     ignored = frozen["ignored"]
     if ignored is not None:
         ignored = Ignored(**{name: _frozen(value) for name, value in ignored.items()})
-    return ReadReport(**{**frozen, "ignored": ignored})
+    if (ocr := frozen.get("ocr")) is not None:
+        read = {name: _frozen(value) for name, value in ocr.items()}
+        ocr = OcrReport(**{**read, "doubtful": tuple(map(tuple, read["doubtful"]))})
+    return ReadReport(**{**frozen, "ignored": ignored, "ocr": ocr})
 
 
 def _section(values: dict[str, Any]) -> Section:

@@ -77,6 +77,7 @@ def read(
     stream: BinaryIO | None = None,
     textless: bool = False,
     rejects: bool = False,
+    ocr: str | None = None,
 ) -> Document:
     """Read a PDF, Word, OpenDocument, HTML, LaTeX, Markdown or text file.
 
@@ -90,6 +91,7 @@ def read(
         stream: read this in place of the file, whose name then only shows its kind and stands in messages.
         textless: take a file without text too, such as a scan; its document has no sections.
         rejects: read tracked changes as rejected, not as accepted.
+        ocr: which pages of a PDF to read by OCR: "auto", "always" or "never"; None for COLDE_OCR, else "auto".
 
     Raises:
         DocumentError: the file cannot be read; its class says why.
@@ -106,7 +108,7 @@ def read(
         name, suffix = Path(source).name, Path(source).suffix.lower()
 
     def read_open(file: BinaryIO) -> Document:
-        return _read_open(file, path, name, suffix, password, pages, textless=textless, rejects=rejects)
+        return _read_open(file, path, name, suffix, password, pages, textless=textless, rejects=rejects, ocr=ocr)
 
     try:
         if stream is not None:
@@ -182,6 +184,7 @@ def _read_open(
     *,
     textless: bool,
     rejects: bool,
+    ocr: str | None,
 ) -> Document:
     shown = shown_as(path)
     head = file.read(SNIFFED)
@@ -204,7 +207,7 @@ def _read_open(
     if kind == "pdf":
         from colde_cli.documents.pdf.read_pdf import read_pdf
 
-        document = read_pdf(file, path, name, password, pages, textless=textless)
+        document = read_pdf(file, path, name, password, pages, textless=textless, ocr=ocr)
     elif kind == "html" or size > (LARGE_OFFICE_BYTES if kind in ("docx", "odt") else LARGE_TEXT_BYTES):
         document = read_apart(kind, file, path, name, rejects=rejects)
     else:

@@ -121,6 +121,9 @@ def remove_spans(document: Document, spans: Sequence[Span], sections: Collection
         if layout.keeps(number.start)
     )
     left = replace(document, text="\n\n".join(layout.pieces), sections=tuple(kept), page_starts=starts, numbers=numbers)
+    if (ocr := document.report.ocr) is not None:
+        moved_words = tuple((layout.moved(start), layout.moved(end)) for start, end in ocr.doubtful)
+        left = replace(left, report=replace(left.report, ocr=replace(ocr, doubtful=moved_words)))
     return replace(left, sections=tuple(replace(one, pages=left.pages_of(one.span)) for one in kept))
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+page_read: Callable[[int, int], None] | None = None
+"""Called where pages of a document are read by OCR, with how many are done and how many there are, from any thread."""
 _SHOWN = 0.005
 """Stages that took less are part of the rest."""
 

@@ -42,6 +42,7 @@ from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order,
 from colde_cli.similarity.mentions import Flag
 from colde_cli.similarity.numbers import DATE, renumbered
 from colde_cli.similarity.pairs import Alignment, PassagePair, State, versions
+from colde_cli.similarity.readings import with_readings
 from colde_cli.similarity.redline import (
     NOTHING_IGNORED,
     Edit,
@@ -272,7 +273,9 @@ def align(
     ]
     decided = changed_references(pairs, labels(pairs, a, b), rules=terms.rules and not terms.keywords)
     pairs = [_only(pair, lambda flag, _: points_elsewhere(flag, decided)) for pair in pairs]
-    return Alignment(tuple(without_formal(pairs, a, b, kind)), sides[0].passages, sides[1].passages)
+    return Alignment(
+        tuple(with_readings(without_formal(pairs, a, b, kind), a, b)), sides[0].passages, sides[1].passages
+    )
 
 
 def _links(flow: WordFlow, a: Sequence[Passage], b: Sequence[Passage]) -> dict[tuple[int, int], int]:

@@ -40,6 +40,7 @@ from colde_cli.similarity.pairs import Alignment, PassagePair, State, extents, v
 from colde_cli.similarity.plain_data import (
     field_data,
     model_data,
+    ocr_data,
     pages_data,
     parts_data,
     rounded,
@@ -523,6 +524,7 @@ def _encoding(encoding: Encoding) -> dict[str, Any]:
             "pages_without_text": list(report.pages_without_text),
             "skipped_sections": list(report.skipped_sections),
             **report.tracked_data(),
+            **ocr_data(report.ocr),
             "truncated_tokens": 0,  # the schema asks for it; a document over a limit is refused, none is cut
         },
         "warnings": list(report.warnings),

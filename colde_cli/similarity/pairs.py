@@ -41,6 +41,7 @@ class PassagePair:
         edits: the places where they differ, as offsets into `a_text` and `b_text`; empty where a side is empty.
         flags: the edits that matter most: numbers, dates, names, modals, ...
         formal: a line of the cover, such as the title, a version or a date, or a page number: it has no flags.
+        uncertain: all edits may be a matter of how OCR read; see `readings`.
     """
 
     state: State
@@ -52,6 +53,7 @@ class PassagePair:
     a_text: str
     b_text: str
     formal: bool = False
+    uncertain: bool = False
 
     @property
     def by_chance(self) -> bool:

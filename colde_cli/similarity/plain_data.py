@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from colde_cli.scoring.config import PART_NAMES
 
 if TYPE_CHECKING:
+    from colde_cli.documents.document import OcrReport
     from colde_cli.encoder.encoding import RuntimeInfo
     from colde_cli.scoring.profile import FieldInfo
     from colde_cli.scoring.score import ScorePart
@@ -68,3 +69,11 @@ def edits_data(edits: Iterable[Edit]) -> list[dict[str, list[int]]]:
 def pages_data(pages: tuple[int, int] | None) -> list[int] | None:
     """List first and last page; None where the source has no pages."""
     return None if pages is None else list(pages)
+
+
+def ocr_data(ocr: OcrReport | None) -> dict[str, Any]:
+    """What is said of the pages that OCR read: nothing where there are none."""
+    if ocr is None:
+        return {}
+    confidence = {"lowest": ocr.lowest, "mean": ocr.mean, "uncertain_words": len(ocr.doubtful)}
+    return {"ocr_pages": list(ocr.pages), "ocr_confidence": confidence}

@@ -45,6 +45,7 @@ class Reading(TypedDict, total=False):
     skip_sections: Patterns
     only_sections: Patterns
     tracked: Tracked
+    ocr: str | None
 
 
 class Comparing(Reading, total=False):
@@ -90,7 +91,7 @@ _TAKES: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
         ("tracked", lambda value: value in list(Tracked), '"keep", "accept" or "reject"'),
         ("pages", _is_range, "the first and the last, such as (3, 17)"),
         ("ignore", _is(IgnoreOptions), "IgnoreOptions, such as IgnoreOptions(case=True)"),
-        ("password glob", _is(str, _NONE), "a text"),
+        ("password glob ocr", _is(str, _NONE), "a text"),
         ("field", _is(str, Path, _NONE), "the name or the folder of a field profile"),
         ("top", _is(int), "a whole number"),
         ("min_score budget", _is(int, float, _NONE), "a number"),
@@ -129,6 +130,7 @@ def read(
     skip_sections: Patterns = (),
     only_sections: Patterns = (),
     tracked: Tracked = Tracked.KEEP,
+    ocr: str | None = None,
     stream: BinaryIO | None = None,
 ) -> Document:
     """Read a PDF, Word, OpenDocument, HTML, LaTeX, Markdown or text file.
@@ -141,13 +143,15 @@ def read(
             kind ("references", "abstract", "appendix", "front"), case ignored.
         only_sections: patterns of the sections to keep; empty keeps all. One pattern stands for a list of one.
         tracked: "reject" reads tracked changes of Word and OpenDocument files as rejected, all else as accepted.
+        ocr: which pages of a PDF to read by OCR: "auto" (those without a readable text, where `colde[ocr]` is
+            installed), "always" or "never"; None for COLDE_OCR, else "auto".
         stream: read this in place of the file, whose name then only shows its kind and stands in messages.
 
     Raises:
         DocumentError: the file cannot be read; the class says why.
         OptionError: the pages or sections are not in it.
     """
-    return _read(path, password, pages, skip_sections, only_sections, tracked, stream)
+    return _read(path, password, pages, skip_sections, only_sections, tracked, ocr, stream)
 
 
 def _read(
@@ -157,13 +161,16 @@ def _read(
     skip_sections: Patterns = (),
     only_sections: Patterns = (),
     tracked: Tracked = Tracked.KEEP,
+    ocr: str | None = None,
     stream: BinaryIO | None = None,
     *,
     textless: bool = False,
 ) -> Document:
     if not isinstance(source, Document):
         rejects = tracked == Tracked.REJECT
-        source = read_file(source, password=password, pages=pages, stream=stream, textless=textless, rejects=rejects)
+        source = read_file(
+            source, password=password, pages=pages, stream=stream, textless=textless, rejects=rejects, ocr=ocr
+        )
     elif pages is not None:
         raise OptionError("Pages are chosen when a file is read; pass pages to read().")
     return select(source, skip_sections, only_sections) if source.sections else source

@@ -27,6 +27,8 @@ _FORMAL, _CASE = 0.02, 0.01
 """Weight of a line of the cover, and of a change of case."""
 _SAME_RUN = 1.0
 """Taken from the weight of a clause that came or went beside a weightier one: they are one new or dropped section."""
+_UNCERTAIN = 0.03
+"""An uncertain reading weighs less than any change that is certain."""
 _THROUGHOUT = 3
 """Minimum number of passages with the same replacement and no other edit that make one change."""
 
@@ -54,11 +56,11 @@ def weight(pair: PassagePair) -> float:
         return _FORMAL
     if not pair.flags and pair.edits and all(_is_case(*pair.words_of(edit)) for edit in pair.edits):
         return _CASE
-    words = min(_MAX_WORDS, _WORDS * math.log2(1 + changed_words(pair)))
-    if not pair.flags:
-        return round(words, 3)
-    further = _FURTHER * min(_MAX_FURTHER, len(pair.flags) - 1)
-    return round(max(flag.kind.weight + flag.gravity for flag in pair.flags) + further + words / 10, 3)
+    weight = words = min(_MAX_WORDS, _WORDS * math.log2(1 + changed_words(pair)))
+    if pair.flags:
+        further = _FURTHER * min(_MAX_FURTHER, len(pair.flags) - 1)
+        weight = max(flag.kind.weight + flag.gravity for flag in pair.flags) + further + words / 10
+    return round(_UNCERTAIN * weight if pair.uncertain else weight, 3)
 
 
 def _is_case(a: str, b: str) -> bool:
@@ -127,6 +129,7 @@ def passage_data(pair: PassagePair, a: Document, b: Document) -> dict[str, Any]:
         "score": rounded(pair.score),
         "edits": len(pair.edits),
         "weight": weight(pair),
+        **({"uncertain": True} if pair.uncertain else {}),
         "flags": list(dict.fromkeys(flag.kind.value for flag in pair.flags)),
         "flagged": [{"kind": flag.kind.value, "a": flag.a, "b": flag.b} for flag in pair.flags],
         "a": _passages(a, pair.a, pair.a_text),

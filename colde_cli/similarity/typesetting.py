@@ -206,12 +206,12 @@ def _kept(pair: PassagePair) -> Iterator[tuple[Span, Span]]:
     bounds = [(starts, starts), *((edit.a, edit.b) for edit in pair.edits), ends]
     for before, after in pairwise(bounds):
         yield (
-            _in_document(pair.a, Span(before[0].end, after[0].start)),
-            _in_document(pair.b, Span(before[1].end, after[1].start)),
+            in_document(pair.a, Span(before[0].end, after[0].start)),
+            in_document(pair.b, Span(before[1].end, after[1].start)),
         )
 
 
-def _in_document(passages: Sequence[Passage], span: Span) -> Span:
+def in_document(passages: Sequence[Passage], span: Span) -> Span:
     """Map a stretch of the joined texts of neighbouring passages to the text of their document."""
     return Span(_offset(passages, span.start), _offset(passages, span.end))
 

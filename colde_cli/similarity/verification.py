@@ -38,6 +38,9 @@ from colde_cli.similarity.typesetting import (
 
 _SLASHES = re.compile(r"/((?:[^/\\]|\\.)+)/(?:((?:[^/\\]|\\.)+)/)?")
 _REGULAR = "re:"
+OCR = "ocr"
+"""Allows that a document was read by OCR."""
+_READ_BY_OCR = " read by OCR, "  # in the warning of its reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +99,16 @@ def verify_documents(
         allow: what may change. `/PATTERN/` or `re:PATTERN`: words that match a regular expression, in A and in B;
             `/OLD/NEW/`: words of A that match OLD may become words of B that match NEW. A name of `KIND_NAMES`, such as
             "pictures" or "outside": texts and parts of this kind. Anything else is the pattern of a section, as for
-            `select`: all text in the sections of A and of B that it names. Case is ignored.
+            `select`: all text in the sections of A and of B that it names. Case is ignored. "ocr": documents that were
+            read by OCR are compared as they were read.
 
     Raises:
         OptionError: a pattern is no regular expression.
         PartlyReadError: a document was not read whole.
     """
-    rules = [_rule(text) for text in one_or_more(allow)]
-    _check_read(a, b)
+    wanted = one_or_more(allow)
+    rules = [_rule(text) for text in wanted if text != OCR]
+    _check_read(a, b, ocr=OCR in wanted)
     outside = compare_outside(a, b, ignore)
     for rule in (rule for rule in rules if rule.kind):
         left = outside.without([rule.kind])
@@ -133,11 +138,11 @@ def _counted(a: Document, b: Document, rules: Sequence[_Rule], ignore: IgnoreOpt
     return Renumbering(tuple(clause for clause in compared.clauses if clause.counted and not is_free(clause)))
 
 
-def _check_read(a: Document, b: Document) -> None:
+def _check_read(a: Document, b: Document, *, ocr: bool) -> None:
     """Refuse documents of which something was neither read nor accounted for: it may have changed.
 
     The same bytes are the same, read or not. So are pages that were drawn (`documents.appearance`): what they show is
-    compared.
+    compared. What OCR read is taken for read only where `ocr` allows it.
 
     Raises:
         PartlyReadError: one is such a document.
@@ -150,6 +155,10 @@ def _check_read(a: Document, b: Document) -> None:
         if report.pages and drawn.issuperset(range(1, report.pages + 1)):
             continue
         reasons = [sentence for sentence in report.warnings if sentence not in report.accounted]
+        if report.ocr is not None:
+            by_ocr = [sentence for sentence in reasons if _READ_BY_OCR in sentence]
+            reasons = [sentence for sentence in reasons if sentence not in by_ocr]
+            reasons += [] if ocr else [f"{sentence} {called('allow')} {OCR} takes it as read." for sentence in by_ocr]
         if report.unread_values:
             reasons.append("Values of its form could not be read.")
         if report.unreadable_characters:

@@ -138,7 +138,7 @@ def _blocks(comparison: Comparison, level: str, top: int, attention: bool) -> It
 def _passages(comparison: Comparison, top: int, *, whole: bool) -> Iterator[Block]:
     """The changes; of two different texts the terminal leaves out what only one has, unless `whole` is asked for."""
     pairs, one, same = comparison.passages, one_text(comparison), comparison.same_content
-    counts = Counts(comparison.summary, sum(bool(pair.flags) for pair in pairs))
+    counts = Counts(comparison.summary, sum(bool(pair.flags) and not pair.uncertain for pair in pairs))
     yield counts if not same and extents(pairs)[0].kept else Only("markdown", counts)
     yield from _references(comparison, top)
     if not whole:
@@ -183,13 +183,14 @@ def _changes(comparison: Comparison, changes: Iterable[WeightedChange]) -> list[
 def _by_part(comparison: Comparison) -> dict[str, list[WeightedChange]]:
     """The changes by the part of a page that lists them, the weightiest first.
 
-    A clause of only one document is among the flagged ones; edited and moved passages without a flag are the others.
+    A clause of only one document is among the flagged ones. Edited and moved passages without a flag, and those whose
+    reading is uncertain, are the others.
     """
     parts: dict[str, list[WeightedChange]] = {"flagged": [], "others": [], "only_a": [], "only_b": []}
     for change in comparison.changes:
         pair = comparison.passages[change.pairs[0]]
         both = "others" if pair.a and pair.b else pair.state.value
-        parts["flagged" if pair.flags else both].append(change)
+        parts["flagged" if pair.flags and not pair.uncertain else both].append(change)
     return parts
 
 
@@ -241,6 +242,11 @@ def verification_page(verification: Verification, receipt: CheckedReceipt | None
     blocks.append(NoteBlock(_compared(verification), "dim"))
     blocks += [
         NoteBlock(sentence, "yellow") for sentence in [*uncompared(verification.outside, a, b), *tracked_changes(a, b)]
+    ]
+    blocks += [
+        NoteBlock(f"{letter} was read by OCR: {len(document.report.ocr.doubtful)} words are uncertain.", "yellow")
+        for letter, document in zip("AB", (a, b), strict=True)
+        if document.report.ocr
     ]
     return Page(
         "",

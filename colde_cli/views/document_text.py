@@ -11,7 +11,7 @@ from colde_cli.documents.chunking import whole_sentence_starts
 from colde_cli.documents.document import BLANK_LINES
 from colde_cli.documents.outside import OutsideText, UnreadPart, digest_of
 from colde_cli.similarity.outside_changes import MOST_LISTED
-from colde_cli.similarity.plain_data import pages_data
+from colde_cli.similarity.plain_data import ocr_data, pages_data
 from colde_cli.views.changes import TITLE, counted
 from colde_cli.views.wording import page_range, plain
 
@@ -104,6 +104,7 @@ def document_json(document: Document) -> str:
             "unreadable_characters": report.unreadable_characters,
             "skipped_sections": list(report.skipped_sections),
             **report.tracked_data(),
+            **ocr_data(report.ocr),
         },
         "warnings": list(report.warnings),
         "outside": [_item(item) for item in document.outside],

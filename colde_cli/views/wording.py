@@ -284,9 +284,11 @@ def section_state(change: SectionChange) -> str:
 
 
 def pair_state(pair: PassagePair) -> str:
-    """`edited`; `moved, 2 edits`; `only in A`."""
+    """`edited`; `moved, 2 edits`; `only in A`; `edited, reading uncertain`."""
     state = STATE_WORDS[pair.state]
-    return f"{state}, {plural(len(pair.edits), 'edit')}" if state == "moved" and pair.edits else state
+    if state == "moved" and pair.edits:
+        state = f"{state}, {plural(len(pair.edits), 'edit')}"
+    return f"{state}, reading uncertain" if pair.uncertain else state
 
 
 def flag_kinds(flags: Sequence[Flag]) -> tuple[str, ...]:

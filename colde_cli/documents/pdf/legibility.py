@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from colde_cli.documents.document import ReadReport
+from colde_cli.documents.document import OcrReport, ReadReport
 from colde_cli.documents.pdf.lines import Line, PdfPage
 
-RUN_OCR = "run OCR first, for example: ocrmypdf --skip-text in.pdf out.pdf"
+RUN_OCR = "read by OCR: pip install 'colde[ocr]', then --ocr auto; or ocrmypdf --skip-text in.pdf out.pdf"
 _GUESSED = 0.3
 _LOST = 0.1  # share of letters without a meaning; too many even in a short text
 _BROKEN = 0.0005  # share of words that lack letters
@@ -21,10 +21,19 @@ _FUNCTION_WORDS = frozenset(
 _FREQUENT = (" the ", " and ", " und ", " der ", " les ", " des ", " los ", " que ")
 
 
-def report_on(pages: int, read: Sequence[PdfPage], lines: Sequence[Line], *, dynamic: bool) -> ReadReport:
+def report_on(
+    pages: int,
+    read: Sequence[PdfPage],
+    lines: Sequence[Line],
+    ocr: OcrReport | None,
+    *,
+    tried: Collection[int],
+    dynamic: bool,
+) -> ReadReport:
     """Report on the pages that were read, of all `pages` of the file, and on the lines that are text.
 
-    Values of a `dynamic` form (XFA) are not on the pages.
+    Values of a `dynamic` form (XFA) are not on the pages; `ocr` says what OCR read
+    of the pages on which it was `tried`.
     """
     with_text = {line.page for line in lines if not line.filled_in}
     with_text |= {page.number for page in read if page.blank and page.entries}
@@ -41,13 +50,20 @@ def report_on(pages: int, read: Sequence[PdfPage], lines: Sequence[Line], *, dyn
     accounted: list[str] = []
     if pictures := [number for number in empty if number not in (*failed, *blank, *margins)]:
         share = f" ({len(pictures)} of {len(read)})" if len(pictures) > 1 else ""
-        accounted.append(f"{only_pictures(pictures, share)}; if scanned, {RUN_OCR}")
-    stamped = [page.number for page in read if page.stamped and page.number not in empty]
+        advice = "OCR found no words." if {*pictures} <= {*tried} else f"if scanned, {RUN_OCR}"
+        accounted.append(f"{only_pictures(pictures, share)}; {advice}")
+    stamped = [page.number for page in read if page.stamped and page.number not in empty and not page.confidences]
     if stamped:
         one = len(stamped) == 1
         accounted.append(
             f"{_pages(stamped)} {'is a picture' if one else 'are pictures'} with a few words on"
             f" {'it' if one else 'each'}; if scanned, {RUN_OCR}"
+        )
+    if ocr is not None:
+        words = "1 word is" if len(ocr.doubtful) == 1 else f"{len(ocr.doubtful):,} words are"
+        warnings.append(
+            f"{_pages(ocr.pages)} {'was' if len(ocr.pages) == 1 else 'were'} read by OCR, with a mean confidence of"
+            f" {100 * ocr.mean:.1f} %; {words} uncertain."
         )
     notes = [f"Blank: {_pages(blank).lower()}."] if blank else []
     notes += [f"Only a header or a page number: {_pages(margins).lower()}."] if margins else []
@@ -59,6 +75,7 @@ def report_on(pages: int, read: Sequence[PdfPage], lines: Sequence[Line], *, dyn
         warnings=(*warnings, *accounted),
         accounted=tuple(accounted),
         notes=tuple(notes),
+        ocr=ocr,
     )
 
 
@@ -78,7 +95,7 @@ def _unreadable(read: Iterable[PdfPage], lines: Sequence[Line]) -> tuple[int, li
         unreadable = max(unreadable, lost)
         warnings.append(
             f"{unreadable:,} characters have no meaning in Unicode (a font without a character map);"
-            " OCR gives better text, for example: ocrmypdf --force-ocr"
+            " OCR gives better text: --ocr always, with colde[ocr], or ocrmypdf --force-ocr"
         )
     else:
         broken = sum(len(_BROKEN_WORD.findall(line.text)) for line in lines if "\ufffd" in line.text)
@@ -89,7 +106,7 @@ def _unreadable(read: Iterable[PdfPage], lines: Sequence[Line]) -> tuple[int, li
     if _is_garbled([line for line in lines if line.page not in scans]):
         warnings.append(
             "Its letters make no words of any language that colde knows: its fonts may name them wrongly;"
-            " OCR gives better text, for example: ocrmypdf --force-ocr"
+            " OCR gives better text: --ocr always, with colde[ocr], or ocrmypdf --force-ocr"
         )
     return unreadable, warnings
 
@@ -112,6 +129,13 @@ def _is_garbled(lines: Sequence[Line]) -> bool:
     vowels = sum(latin.count(vowel) for vowel in "aeiou")
     mixed = sum(bool(_MIXED_SCRIPTS.search(word)) for word in plain)
     return (len(latin) > 3 * _ENOUGH_WORDS and vowels < 0.3 * len(latin)) or mixed > 0.2 * len(plain)
+
+
+def is_garbage(page: PdfPage) -> bool:
+    """Whether the text layer of a page is no text: too many letters without a meaning, or no words of a language."""
+    letters = sum(len(line.text) for line in page.lines)
+    lost = max(page.unreadable, sum(line.text.count("\ufffd") for line in page.lines))
+    return lost > max(20, _LOST * letters) or _is_garbled(page.lines)
 
 
 def only_pictures(numbers: Sequence[int], share: str = "") -> str:

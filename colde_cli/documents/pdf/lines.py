@@ -64,6 +64,7 @@ class Line:
     ruled: bool = False  # the line is underlined, from end to end
     lead: int = 0  # number of letters in bold or italic at its beginning, if it ends in neither; else 0
     filled_in: bool = False  # it is the value of a form field, or the text of a text box or stamp
+    doubts: tuple[tuple[int, int], ...] = ()  # offsets in `text` of the words that OCR is not sure of
     place: int = 0  # among the lines of its page, and the filled-in values after them, as the reader sent them
     style: LineStyle = field(init=False, compare=False)  # headings of one level share it
     title: str = field(init=False, compare=False)  # the text without the mark of a footnote
@@ -111,6 +112,7 @@ class PdfPage:
     entries: tuple[Line, ...] = ()  # values of form fields, and the text of text boxes and stamps
     unread: int = 0  # number of form fields and text boxes that could not be read
     covered: float = 0.0  # share of the page under pictures
+    confidences: tuple[float, ...] = ()  # of the words that OCR read on it
     boxes: Sequence[tuple[str, float, Sequence[float]]] = ()  # `page_text.LineBoxes`, if they were asked for
 
     @property

@@ -17,6 +17,7 @@ from colde_cli.documents.document import Document, Span
 from colde_cli.documents.pdf.lines import Line, PdfPage, clean
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN, ProseWriter
 from colde_cli.documents.pdf.read_pdf import PDFIUM, laid_out, run_reader
+from colde_cli.documents.pdf.scans import with_words
 
 _HYPHENS = frozenset(("-", "‐", SOFT_HYPHEN))
 _WIDE_GAP = 3.0  # heights of a line; wider ones separate the columns of a table
@@ -82,6 +83,8 @@ def read_places(
     Some text of the document may have been left out since it was read. `pages` are those that were read; None for all.
     """
     answer = run_reader(PDFIUM, file, password, *(pages or (1, 0)), boxes)
+    if (ocr := document.report.ocr) is not None:
+        answer.read = with_words(file, password, answer.read, ocr.pages)
     if answer.refused or not any(page.lines or page.entries for page in answer.read):
         return None
     return PagePlaces(document.text, answer.read, laid_out(answer))

@@ -182,6 +182,7 @@ class ProseWriter:
     def __init__(self, pages: int, hyphens: Hyphens) -> None:
         self.page_starts: list[int] = []  # offset at which each page of the source begins
         self.written: list[tuple[int, Sequence[Line]]] = []  # offset and lines of each paragraph
+        self.doubtful: list[tuple[int, int]] = []  # begin and end of the words that OCR is not sure of
         self.length = 0
         self._pages = pages
         self._hyphens = hyphens
@@ -198,8 +199,10 @@ class ProseWriter:
         for before, line in zip([None, *lines], lines, strict=False):
             initial = before is not None and is_initial(before, line)
             joined.add(line.text, self._hyphens.after_initial(before.text, line.text) if before and initial else " ")
+            begin = start + joined.length - len(line.text)
+            self.doubtful += [(begin + first, begin + last) for first, last in line.doubts]
             missing = line.page - len(self.page_starts)
-            self.page_starts += [start + joined.length - len(line.text)] * missing
+            self.page_starts += [begin] * missing
         text = joined.text().replace(SOFT_HYPHEN, "")
         self._pieces.append(text)
         self.length += len(text)

@@ -32,6 +32,7 @@ from colde_cli.documents.pdf.contents import leave_out_contents
 from colde_cli.documents.pdf.legibility import RUN_OCR, only_pictures, report_on
 from colde_cli.documents.pdf.lines import Bookmark, Line, PdfPage, decode_page
 from colde_cli.documents.pdf.prose import Geometry, Hyphens, ProseWriter, paragraphs
+from colde_cli.documents.pdf.scans import chosen, report_of, wanted_pages, with_words
 from colde_cli.documents.sandbox import sandboxed
 from colde_cli.errors import (
     CorruptFileError,
@@ -56,7 +57,7 @@ PAGE_CHARACTERS = 500_000
 MAX_CHARACTERS = 20_000_000
 """Maximum number of characters of a document; the longest books have five million."""
 _RESTARTS = 3
-_NO_LAYER = "it has no text layer; run OCR on it first, for example: ocrmypdf in.pdf out.pdf"
+_NO_LAYER = f"it has no text layer; {RUN_OCR}"
 _COSTLY = "Cannot read {}: it needs more memory or time than a document may take; print it to a new PDF."
 
 
@@ -68,10 +69,11 @@ def read_pdf(
     pages: tuple[int, int] | None,
     *,
     textless: bool = False,
+    ocr: str | None = None,
 ) -> Document:
     """Read a PDF, or its pages from a first to a last one (1-based); `name` replaces a missing title.
 
-    If it may be `textless`, a file of pictures is a document without sections.
+    If it may be `textless`, a file of pictures is a document without sections. `ocr` is a mode of `scans.chosen`.
 
     Raises:
         PasswordError: encrypted, and the password is missing or wrong.
@@ -81,22 +83,27 @@ def read_pdf(
         OptionError: the pages are not in the document.
     """
     first, last = pages or (1, 0)
-    shown = shown_as(path)
+    shown, mode = shown_as(path), chosen(ocr)
     answer = _answer(file, shown, password, first, last)
     if pages and first > answer.pages:
         count = f"{answer.pages} page{'' if answer.pages == 1 else 's'}"
         raise OptionError(f"Choose other --pages: {shown} has {count}; there is no page {first}.")
     read = sorted(answer.read, key=lambda page: page.number)
+    if numbers := wanted_pages(read, mode):
+        answer.read = read = with_words(file, password, read, numbers)
+        answer.characters = sum(page.characters for page in read)
     # A scan with a stamp or a form field on it remains a scan.
     if not answer.characters or not any(page.lines or (page.blank and page.entries) for page in read):
-        error = _no_text(shown, answer, pages)
+        error = _no_text(shown, answer, pages, tried=bool(numbers))
         pictured = any(not (page.blank or page.failed) for page in read)
         if not (textless and pictured and isinstance(error, NoTextError)):
             raise error
     lines, account = text_lines(read)
     writer, scene, sections = _laid_out(answer, lines, account)
     title = find_title(scene, answer.title) or name
-    report = replace(report_on(answer.pages, read, lines, dynamic=answer.dynamic), divided_words=writer.divided_words)
+    by_ocr = report_of(read, writer.doubtful)
+    report = report_on(answer.pages, read, lines, by_ocr, tried=numbers, dynamic=answer.dynamic)
+    report = replace(report, divided_words=writer.divided_words)
     if pages:
         report = replace(report, chosen_pages=(first, min(last or answer.pages, answer.pages)))
     _account_beside(answer, account, file)
@@ -149,7 +156,7 @@ def textless_error(document: Document) -> NoTextError:
     return NoTextError(f"Cannot read {shown_as(document.path)}: {_NO_LAYER}")
 
 
-def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None) -> DocumentError:
+def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None, *, tried: bool) -> DocumentError:
     if answer.read and all(page.failed for page in answer.read):
         return LimitError(_COSTLY.format(path))
     if not answer.pages:
@@ -157,6 +164,8 @@ def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None) -> Docume
     pictures = [page.number for page in answer.read if not page.blank]
     if answer.read and not pictures:
         return NoTextError(f"Cannot read {path}: its pages are blank.")
+    if tried:
+        return NoTextError(f"Cannot read {path}: it has no text layer, and OCR found no words on its pages.")
     if pages and pictures:
         return NoTextError(f"Cannot read {path}: {only_pictures(pictures).lower()}; if scanned, {RUN_OCR}")
     return NoTextError(f"Cannot read {path}: {_NO_LAYER}")
