@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from command_line import OTHER, ROOT, V1, V2, Run, check_trouble, run, run_process
 
-from colde_cli.commands.options import parse_pages
+from colde_cli.commands.reading_options import parse_pages
 from colde_cli.documents.reading import read
 from colde_cli.errors import OptionError
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from colde_cli.commands.options import FolderOption, GlobOption, ModelOption, PasswordOption, Reporter, Runtime
+from colde_cli.commands.options import FolderOption, GlobOption, ModelOption, Reporter, Runtime
+from colde_cli.commands.reading_options import PasswordOption
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
 

@@ -13,7 +13,6 @@ from colde_cli.commands.options import (
     GlobOption,
     MinScoreOption,
     ModelOption,
-    PasswordOption,
     Reporter,
     Runtime,
     TopOption,
@@ -21,6 +20,7 @@ from colde_cli.commands.options import (
     format_option,
     option,
 )
+from colde_cli.commands.reading_options import PasswordOption
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format
 

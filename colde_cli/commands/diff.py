@@ -23,7 +23,6 @@ from colde_cli.commands.options import (
     Reporter,
     ReportsOption,
     Runtime,
-    Selection,
     Signature,
     TopOption,
     format_option,
@@ -31,6 +30,7 @@ from colde_cli.commands.options import (
     require_extra,
 )
 from colde_cli.commands.pair_reports import PairReports, check_reports, report_links
+from colde_cli.commands.reading_options import Selection
 from colde_cli.documents.stages import stage
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL

@@ -12,7 +12,6 @@ from colde_cli.commands.options import (
     Ending,
     GlobOption,
     ModelOption,
-    PasswordOption,
     Reporter,
     ReportsOption,
     Runtime,
@@ -22,6 +21,7 @@ from colde_cli.commands.options import (
     option,
 )
 from colde_cli.commands.pair_reports import PairReports, ReportNames, check_reports, report_links
+from colde_cli.commands.reading_options import PasswordOption
 from colde_cli.errors import DocumentError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, show

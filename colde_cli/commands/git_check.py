@@ -27,13 +27,13 @@ from colde_cli.commands.options import (
     Level,
     LevelOption,
     ModelOption,
-    PasswordOption,
     Runtime,
     TopOption,
     format_option,
     from_the_command_line,
     option,
 )
+from colde_cli.commands.reading_options import PasswordOption
 from colde_cli.corpus.git_changes import Change, Repository, StoredFile
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.settings import DEFAULT_MODEL

@@ -15,17 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.options import (
-    DebugOption,
-    Ignoring,
-    Level,
-    LevelOption,
-    ModelOption,
-    PasswordOption,
-    Runtime,
-    SkipSectionsOption,
-    TopOption,
-)
+from colde_cli.commands.options import DebugOption, Ignoring, Level, LevelOption, ModelOption, Runtime, TopOption
+from colde_cli.commands.reading_options import PasswordOption, SkipSectionsOption
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import deliver

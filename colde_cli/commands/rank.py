@@ -17,7 +17,6 @@ from colde_cli.commands.options import (
     IgnoreLikeOption,
     MinScoreOption,
     ModelOption,
-    PasswordOption,
     Reporter,
     Runtime,
     TopOption,
@@ -25,6 +24,7 @@ from colde_cli.commands.options import (
     format_option,
     option,
 )
+from colde_cli.commands.reading_options import PasswordOption
 from colde_cli.documents.stages import stage
 from colde_cli.errors import OptionError, called
 from colde_cli.settings import DEFAULT_MODEL

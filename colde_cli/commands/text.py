@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.options import (
-    OUTPUT,
-    OutputOption,
-    Reporter,
-    Selection,
-    format_option,
-    from_the_command_line,
-    option,
-)
+from colde_cli.commands.options import OUTPUT, OutputOption, Reporter, format_option, from_the_command_line, option
+from colde_cli.commands.reading_options import Selection
 from colde_cli.documents.outside import PartKind
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.views.output import Format, check_output, choose_format, deliver

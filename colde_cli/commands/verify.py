@@ -12,21 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from colde_cli import settings
-from colde_cli.commands.options import (
-    OUTPUT,
-    AllowOption,
-    Destination,
-    Ignoring,
-    OcrMode,
-    OcrOption,
-    PagesOption,
-    PasswordOption,
-    Reporter,
-    format_option,
-    option,
-    parse_pages,
-    show_pages,
-)
+from colde_cli.commands.options import OUTPUT, AllowOption, Destination, Ignoring, Reporter, format_option, option
+from colde_cli.commands.reading_options import OcrMode, OcrOption, PagesOption, PasswordOption, parse_pages, show_pages
 from colde_cli.documents.outside import digest_of
 from colde_cli.errors import OptionError
 from colde_cli.similarity.redline import NOTHING_IGNORED, SWITCHES, IgnoreOptions

@@ -9,6 +9,8 @@ from colde_cli.documents.document import OcrReport, ReadReport
 from colde_cli.documents.pdf.lines import Line, PdfPage
 
 RUN_OCR = "read by OCR: pip install 'colde[ocr]', then --ocr auto; or ocrmypdf --skip-text in.pdf out.pdf"
+MOST_PAGES = 400
+"""Maximum number of pages of a document that are read by OCR: half an hour of one core."""
 _GUESSED = 0.3
 _LOST = 0.1  # share of letters without a meaning; too many even in a short text
 _BROKEN = 0.0005  # share of words that lack letters
@@ -51,6 +53,8 @@ def report_on(
     if pictures := [number for number in empty if number not in (*failed, *blank, *margins)]:
         share = f" ({len(pictures)} of {len(read)})" if len(pictures) > 1 else ""
         advice = "OCR found no words." if {*pictures} <= {*tried} else f"if scanned, {RUN_OCR}"
+        if len(tried) >= MOST_PAGES:
+            advice = f"OCR reads {MOST_PAGES} pages at a time; choose others with --pages."
         accounted.append(f"{only_pictures(pictures, share)}; {advice}")
     stamped = [page.number for page in read if page.stamped and page.number not in empty and not page.confidences]
     if stamped:

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Literal
 from colde_cli import settings
 from colde_cli.documents import stages
 from colde_cli.documents.document import OcrReport
-from colde_cli.documents.pdf.legibility import is_garbage
+from colde_cli.documents.pdf.legibility import MOST_PAGES, is_garbage
 from colde_cli.documents.pdf.lines import Line, PdfPage, clean
 from colde_cli.documents.sandbox import sandboxed
 from colde_cli.errors import MissingExtraError, OptionError
@@ -51,6 +51,7 @@ _BOLD = 1.17  # thickness of bold strokes, by that of the document's
 _OVERLAP = 0.5
 _ROW = 0.5  # heights by which pieces of one line differ
 _PROSE = 0.55  # share of a column that most of its lines fill
+_LOOSE = 4.0  # points by which a line may reach into the blank between two columns
 _FEWEST = 3
 """Minimum number of lines of a column."""
 _LETTERS = 14  # of the usual line of a column; those of a table are shorter
@@ -84,9 +85,9 @@ def wanted_pages(pages: Iterable[PdfPage], mode: Ocr) -> list[int]:
     if mode == "never" or not available():
         return []
     seen = [page for page in pages if not (page.failed or page.blank)]
-    if mode == "always":
-        return [page.number for page in seen]
-    return [page.number for page in seen if (not page.lines and not page.plain) or page.stamped or is_garbage(page)]
+    if mode != "always":
+        seen = [page for page in seen if (not page.lines and not page.plain) or page.stamped or is_garbage(page)]
+    return [page.number for page in seen][:MOST_PAGES]
 
 
 def with_words(
@@ -120,12 +121,17 @@ def report_of(pages: Iterable[PdfPage], doubtful: Sequence[tuple[int, int]]) -> 
 
 # Lines of a page
 
+_Word = tuple[str, float, float, float]
+_WIDE = str.maketrans(
+    {"一": "–", "。": ".", "、": ",", **{chr(code + 0xFEE0): chr(code) for code in range(0x21, 0x7F)}}
+)
+
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
     """A piece of a line, as `ocr_engine.LineFound`; lengths are in points, from the upper left corner of the page."""
 
-    words: tuple[tuple[str, float, float, float], ...]
+    words: tuple[_Word, ...]
     left: float
     top: float
     right: float
@@ -161,10 +167,17 @@ class _Scan:
         for words, left, top, right, foot, _, last, stroke, corners in message["lines"]:
             some = [(clean(str(word)), float(sure), float(start), float(end)) for word, sure, start, end in words]
             base = top + last * (foot - top)
-            known = tuple(word for word in some if word[0])
-            if known:
+            known = tuple(_without_lookalikes([word for word in some if word[0]]))
+            if known and all(map(math.isfinite, (left, top, right, foot, base, stroke, *corners))):
                 pieces.append(_Piece(known, left, top, right, foot, base, stroke, tuple(map(float, corners))))
         return cls(float(message["width"]), float(message["height"]), tuple(pieces))
+
+
+def _without_lookalikes(words: Sequence[_Word]) -> Iterator[_Word]:
+    """Write a Chinese "one" among Latin letters as the dash that it is, and wide punctuation as narrow."""
+    chinese = any("\u3040" <= letter < "\ua000" and letter != "一" for word in words for letter in word[0])
+    for text, sure, start, end in words:
+        yield text if chinese else text.translate(_WIDE), sure, start, end
 
 
 def _weighted_median(values: Sequence[tuple[float, int]]) -> float:
@@ -300,13 +313,13 @@ def _ordered(boxes: Sequence[tuple[float, float, float, float, int]], some: list
 
     def close() -> None:
         for side in (False, True):
-            column = [index for index in band if (boxes[index][0] >= gutter) is side]
+            column = [index for index in band if (boxes[index][0] + boxes[index][2] >= 2 * gutter) is side]
             order.extend(_ordered(boxes, column) if len(column) < len(some) else _by_rows(boxes, column))
         band.clear()
 
     for index in sorted(some, key=lambda index: boxes[index][1]):
         left, _, right, _, _ = boxes[index]
-        if left < gutter < right:
+        if left < gutter - _LOOSE and right > gutter + _LOOSE:
             close()
             order.append(index)
         else:
@@ -322,11 +335,11 @@ def _gutter(boxes: Sequence[tuple[float, float, float, float, int]]) -> float | 
     begin, end = min(box[0] for box in boxes), max(box[2] for box in boxes)
     best: tuple[int, float] | None = None
     for candidate in sorted({box[0] for box in boxes}):
-        place = candidate - 1.0
+        place = candidate - _LOOSE
         if not begin + 0.2 * (end - begin) < place < end - 0.2 * (end - begin):
             continue
-        left = [box for box in boxes if box[2] <= place + 1.0]
-        right = [box for box in boxes if box[0] >= place]
+        left = [box for box in boxes if box[2] <= place + _LOOSE]
+        right = [box for box in boxes if box[0] >= place - _LOOSE]
         across = len(boxes) - len(left) - len(right)
         if across > 0.35 * len(boxes) or not (_is_column(left, begin, place) and _is_column(right, place, end)):
             continue
@@ -363,20 +376,24 @@ def _words(file: BinaryIO, password: str | None, numbers: Sequence[int]) -> Iter
     """Yield pages and what OCR found on them, from the store where the same page was read before."""
     store = _Store()
     digests = {message["number"]: str(message["digest"]) for message in _asked(file, "digests", password, numbers)}
-    missing, done = [], 0
+    missing: dict[str, list[int]] = {}  # pages that look the same are read once
+    done = 0
     for number in numbers:
-        if (known := store.get(digests.get(number, ""))) is not None:
+        digest = digests.get(number, "")
+        if (known := store.get(digest)) is not None:
             done += 1
             yield number, known
-        else:
-            missing.append(number)
-    for message in _asked(file, "words", password, missing):
-        done += 1
+        elif digest:
+            missing.setdefault(digest, []).append(number)
+    for message in _asked(file, "words", password, [same[0] for same in missing.values()]):
+        same = missing.get(digests.get(int(message["number"]), ""), [])
+        done += len(same)
         if stages.page_read is not None:
             stages.page_read(done, len(numbers))
-        number = int(message["number"])
-        store.put(digests.get(number, ""), message)
-        yield number, message
+        if same:
+            store.put(digests[same[0]], message)
+        for number in same:
+            yield number, message
 
 
 def _asked(file: BinaryIO, task: str, password: str | None, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
