@@ -151,6 +151,8 @@ class WordReader:
         for part in (settings.Det, settings.Rec, settings.Cls):
             part.engine_cfg, part.model_root_dir = settings.EngineConfig.onnxruntime, settings.Global.model_root_dir
         settings.Rec.font_path = None
+        # A narrow page would be drawn larger, up to 736 pixels across, and take minutes.
+        settings.Det.limit_type, settings.Det.limit_side_len = "max", _SEARCHED_SIDE
         self.detector, self.recogniser = TextDetector(settings.Det), TextRecognizer(settings.Rec)
         self.classifier = TextClassifier(settings.Cls)
 
