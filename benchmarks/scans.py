@@ -172,6 +172,11 @@ def reader() -> ocr_engine.WordReader:
     return ocr_engine.WordReader(1)
 
 
+def holds(text: str, word: str) -> bool:
+    """Whether a number or a word stands in a text, perhaps joined with the next word."""
+    return re.search(rf"(?<!\d){re.escape(word)}(?!\d)", text) is not None
+
+
 def measure(path: Path, form: str, pages: int, planted: int, folder: Path) -> Finding:
     """Measure one document in one form."""
     target = folder / f"{path.stem}-{form}.pdf"
@@ -185,15 +190,16 @@ def measure(path: Path, form: str, pages: int, planted: int, folder: Path) -> Fi
     pairs = align(truth, scan, None).pairs
     found = {"certain": 0, "uncertain": 0}
     for edit in edits:
-        shown = [pair for pair in pairs if pair.state is not State.SAME and edit.new in pair.b_text.split()]
-        held = [pair for pair in shown if any(edit.new in pair.words_of(one)[1] for one in pair.edits) or not pair.a]
+        shown = [pair for pair in pairs if pair.state is not State.SAME and holds(pair.b_text, edit.new)]
+        held = [
+            pair for pair in shown if not pair.a or any(holds(pair.words_of(one)[1], edit.new) for one in pair.edits)
+        ]
         if held:
             found["uncertain" if held[0].uncertain else "certain"] += 1
-    news = {edit.new for edit in edits}
     false = [
         pair
         for pair in pairs
-        if pair.state is not State.SAME and not news & {word.strip(".,;()") for word in pair.b_text.split()}
+        if pair.state is not State.SAME and not any(holds(pair.b_text, edit.new) for edit in edits)
     ]
     return Finding(
         path.stem,
