@@ -214,3 +214,24 @@ def test_a_number_follows_the_one_before(number: int) -> None:
     for write in (str, in_letters, in_roman, lambda one: in_letters(one).upper()):
         assert follows(write(number), write(number + 1))
     assert not follows(str(number), str(number + 2))
+
+
+def test_lists_of_web_pages_have_whole_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The marks of a list are text of the page; what they are part of stands with the place."""
+    page = """<h1>Terms of the brewery</h1><ol start="7"><li>The Supplier shall deliver the malt on Mondays.</li>
+    <li>The Customer shall pay for it:<ol type="a"><li>in cash at the gate of the brewery;</li>
+    <li value="4">or by cheque within 10 days of delivery.</li></ol></li><li>Either party may end these terms.</li></ol>
+    <ul><li>This is a bullet without a number.</li></ul>"""
+    a, b = tmp_path / "a.html", tmp_path / "b.html"
+    a.write_text(page)
+    b.write_text(page.replace("10 days", "30 days"))
+    from colde_cli.documents.reading import read
+
+    assert [(number.mark, number.label) for number in read(a).numbers] == [
+        *(("7.", "7"), ("8.", "8"), ("a.", "8.a"), ("d.", "8.d"), ("9.", "9")),
+    ]
+    result = run(capsys, "diff", a, b)
+    assert "Terms of the brewery, clause 8.d" in result.out
+    assert "became" not in result.out
+    b.write_text(page.replace("<li>The Customer", "<li>Wet malt is refused at the gate.</li><li>The Customer"))
+    assert "8 to 9 became 9 to 10" in run(capsys, "diff", a, b).out

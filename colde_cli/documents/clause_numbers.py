@@ -38,12 +38,14 @@ class ClauseNumber:
         end: offset of the end of its paragraph or row.
         mark: as it is shown before the paragraph: "(b)".
         label: with the numbers above it, as a reference names it: "7.2(b)".
+        in_text: the mark stands in the text, too.
     """
 
     start: int
     end: int
     mark: str
     label: str
+    in_text: bool = False
 
 
 class Counted(NamedTuple):
@@ -51,6 +53,7 @@ class Counted(NamedTuple):
 
     mark: str
     label: str
+    in_text: bool = False
 
 
 class NumberedLine(NamedTuple):

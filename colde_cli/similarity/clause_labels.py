@@ -113,7 +113,7 @@ def clause_labels(document: Document) -> tuple[ClauseLabel, ...]:
 
     def take(start: int, end: int, *, heading: bool) -> None:
         for number in document.numbers[bisect_left(starts, start) : bisect_left(starts, end)]:
-            labels.append(ClauseLabel(number.start, number.mark, number.label, True, heading))
+            labels.append(ClauseLabel(number.start, number.mark, number.label, not number.in_text, heading))
             outline.begin(number.label, number.mark)
         if start not in counted and (mark := _typed(document.text[start : min(end, start + _BEGINNING)], heading)):
             labels.append(ClauseLabel(start, mark, outline.add(mark), False, heading))

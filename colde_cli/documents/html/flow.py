@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from colde_cli.documents.clause_numbers import Counted, label_below
 from colde_cli.documents.notation import TICKED, UNTICKED, in_letters, in_roman
 from colde_cli.documents.outside import Account, OutsideKind
 
@@ -55,11 +56,12 @@ def _level_of(tag: str, marks: Attributes) -> int:
 
 @dataclass(slots=True)
 class _List:
-    """A list with the number of its next item; None without numbers."""
+    """A list with the number of its next item, None without numbers; `label` is that of its last item."""
 
     number: int | None
     step: int = 1
     style: str = "decimal"
+    label: str = ""
 
     def next_mark(self, marks: Attributes) -> str:
         """The mark of the next item, which may state its number and its style."""
@@ -188,6 +190,7 @@ class TextFlows:
         account: of what stands beside the body.
         flow: that is open.
         sent: number of headings and paragraphs.
+        number: takes the number of the paragraph that is sent next.
     """
 
     def __init__(
@@ -205,6 +208,7 @@ class TextFlows:
         self.account, self._paragraph, self._heading = account, paragraph, heading
         self.flow = TextFlow(base)
         self.sent = 0
+        self.number: Callable[[Counted], None] = lambda number: None
         self.depth = 0
         self._endings: list[tuple[int, Ending]] = []
 
@@ -243,6 +247,8 @@ class TextFlows:
             return
         text = flow.cut()
         if text.strip():
+            if flow.mark.strip(" -") and flow.kind is None and flow.lists:
+                self.number(Counted(flow.mark.strip(), flow.lists[-1].label, in_text=True))
             self.emit(flow.mark + text, lines=bool(flow.pre))
             flow.mark = ""
 
@@ -288,6 +294,9 @@ class TextFlows:
             self._at_end_of_block(flow.lists.pop)
         elif tag == "li":
             flow.mark = flow.lists[-1].next_mark(marks) if flow.lists else "- "
+            if flow.lists:
+                above = next((outer.label for outer in reversed(flow.lists[:-1]) if outer.label), "")
+                flow.lists[-1].label = "" if flow.mark == "- " else label_below(above, flow.mark)
         elif tag == "pre":
             self._nest("pre")
         elif tag == "blockquote":

@@ -16,6 +16,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from colde_cli.documents.apart import answer_with
 from colde_cli.documents.builder import DocumentBuilder, tidy
+from colde_cli.documents.clause_numbers import NumberedLine
 from colde_cli.documents.document import Document, shown_as
 from colde_cli.documents.html.elements import CONTENT, ElementReader, is_hidden
 from colde_cli.documents.html.flow import LAYOUT, Marks
@@ -187,6 +188,7 @@ def _read_page(tree: Node, root: Node, title: str, builder: DocumentBuilder, *, 
         chrome=chrome,
         title=title,
     )
+    page.number = lambda number: builder.number_next(NumberedLine(number))
 
     def enter(node: Node) -> bool:
         tag = node.tag or "-"  # a processing instruction (`<?php ... ?>`) has none
