@@ -298,3 +298,14 @@ def test_beside_a_text_file_notes_and_boxes_are_edited_and_objects_stay(tmp_path
     assert words == {"Ten", "Two", "Six", "No", "Not much"}
     rejected = other_reader.read_word(package, lambda _: False)
     assert rejected.body.lines == other_reader.read_word(other_reader.Package(tmp_path / "a.docx")).body.lines
+
+
+def test_a_body_that_ends_with_a_table_still_does(tmp_path: Path) -> None:
+    for name, words in (("a", "Ten bells"), ("b", "Two bells")):
+        file = docx.Document()
+        file.add_paragraph("The keeper rows out at dusk.")
+        file.add_table(1, 1).cell(0, 0).text = words
+        file.save(str(tmp_path / f"{name}.docx"))
+    a, b = (read(tmp_path / f"{name}.docx") for name in "ab")
+    body = docx.Document(io.BytesIO(redline_docx(a, b, align(a, b, None)).content)).element.body
+    assert [child.tag for child in body] == [qn("w:p"), qn("w:tbl"), qn("w:sectPr")]

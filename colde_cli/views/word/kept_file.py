@@ -119,6 +119,7 @@ class StoryWriter:
         assert not waiting  # the last end is always kept
         for _, story in changes.inner:
             self.write(story)
+        changes.a.drop_added()
 
     def _learn(self, a: StoryParagraph | StoryTable, b: StoryParagraph | StoryTable) -> None:
         self.partners[id(b.element)] = a.element

@@ -260,17 +260,24 @@ class Story:
         root: the element that holds them.
         part: the part that it is in.
         name: for a remark: "a footnote"; "" for the body and what is in it.
+        added: the last paragraph if the file has none.
     """
 
     root: Element
     part: WordPart
     blocks: list[StoryParagraph | StoryTable]
     name: str = ""
+    added: Element | None = None
 
     @property
     def text(self) -> str:
         """The text of all blocks, one on each line."""
         return "\n".join(block.text for block in self.blocks)
+
+    def drop_added(self) -> None:
+        """Remove the added paragraph again, if nothing came into it."""
+        if self.added is not None and not len(self.added) and self.added.getparent() is not None:
+            self.added.getparent().remove(self.added)
 
 
 def read_story(root: Element, part: WordPart, reader: Reader, name: str = "") -> Story:
@@ -283,12 +290,13 @@ def read_story(root: Element, part: WordPart, reader: Reader, name: str = "") ->
         blocks = [block for block in blocks if block.text or block is blocks[-1]]
         if len(blocks) > 1 and not blocks[-1].text and isinstance(blocks[-2], StoryParagraph):
             del blocks[-1]  # empty paragraphs are not compared
+    last: Element | None = None
     if not blocks or isinstance(blocks[-1], StoryTable):
         last = build("w:p")
         section = root.find(qn("w:sectPr"))
         root.append(last) if section is None else section.addprevious(last)
         blocks.append(reader.paragraph(last, part))
-    return Story(root, part, blocks, name)
+    return Story(root, part, blocks, name, last)
 
 
 def read_table(element: Element, part: WordPart, reader: Reader) -> StoryTable:

@@ -163,6 +163,7 @@ def _signature(story: Story, reader: Reader, notes: Notes) -> list[object]:
             found.append([block.text, inner] if inner else block.text)
         elif block.text:
             found.append(block.text)
+    story.drop_added()
     return found
 
 
@@ -251,6 +252,8 @@ def _write_word(
         raise NotKept("a document inside it changed")
     compared = _compared(files, elements, found, flows, reader, apart)
     if lost := frozenset(_lost_bookmarks(compared)):
+        for changes in (inner for story in compared for inner in story.stories()):
+            changes.a.drop_added()
         compared = _compared(files, elements, found, flows, replace(reader, lost=lost), apart)
     carrier = Carrier(own.file, other.file, own.notes, other.notes, lost)
     places = remark_places(remarks, flows, elements, compared[0])
