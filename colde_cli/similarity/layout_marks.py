@@ -81,9 +81,7 @@ def _bars_of_rows(text: str) -> Iterator[tuple[Span, list[Span]]]:
         cells = [
             Span(*bar.span())
             for bar in _BAR.finditer(text, *row.span())
-            if not _in_brackets(
-                text[max(row.start(), bar.start() - _BEFORE) : bar.start()], text[bar.end() : row.end()]
-            )
+            if not _in_brackets(text[max(row.start(), bar.start() - _BEFORE) : bar.start()])
         ]
         if cells and (len(cells) >= _SURE_BARS or not _FORMULA.search(row[0])):
             yield Span(*row.span()), cells
@@ -131,9 +129,9 @@ def without_typesetting(text: str, content: Container[str] = ()) -> str:
     return "".join((*pieces, text[end:])) if pieces else text
 
 
-def _in_brackets(before: str, after: str) -> bool:
+def _in_brackets(before: str) -> bool:
     """Whether a bracket is open: "P(A | B)"."""
-    return any(before.count(pair[0]) > before.count(pair[1]) and pair[1] in after for pair in ("()", "[]", "{}"))
+    return any(before.count(opening) > before.count(closing) for opening, closing in ("()", "[]", "{}"))
 
 
 def is_list_mark(text: str) -> bool:
