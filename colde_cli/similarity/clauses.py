@@ -16,7 +16,6 @@ from colde_cli.documents.chunking import whole_sentence_starts
 from colde_cli.documents.document import Span
 from colde_cli.documents.passages import stripped
 from colde_cli.similarity.contracts import (
-    BINDER,
     BINDERS,
     BINDING,
     EXCEPTION,
@@ -30,6 +29,7 @@ from colde_cli.similarity.contracts import (
     OBLIGATIONS,
     WEAK_ALONE,
     ContractTerms,
+    binder,
     clause,
     group,
 )
@@ -185,7 +185,7 @@ def gravity(text: str, terms: ContractTerms) -> float:
     if terms.keywords:
         groups = (mention.value for mention in norms(text, terms) if mention.value.isupper())
         return max((_STRENGTH.get(value.removesuffix(" NOT"), 2.5) for value in groups), default=0.0)
-    binders = {group(match[0], BINDERS) for match in BINDER.finditer(text)}
+    binders = {group(match[0], BINDERS) for match in binder().finditer(text)}
     said = {group(match[0], OBLIGATIONS) for match in OBLIGATION.finditer(text)}
     kinds = {mention.kind for mention in numbers(text)}
     grave = len({match[0].casefold() for match in GRAVE.finditer(text)}) + 2 * len(binders & FREES)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from colde_cli.similarity.genre import KEYWORD, Genre, has_keywords, normative
 
@@ -88,7 +88,7 @@ def _forms(phrase: str) -> list[str]:
 
 def _pattern(groups: Mapping[str, str]) -> re.Pattern[str]:
     phrases = sorted(groups, key=lambda phrase: (-len(phrase), phrase))
-    written = "|".join(re.escape(phrase).replace(r"\ ", r"\s+").replace("'", "['’]") for phrase in phrases)
+    written = "|".join(re.escape(phrase).replace(r"\ ", r"\s+").replace("'", "(?:'|’)") for phrase in phrases)
     return re.compile(rf"(?<![\w-])(?:{written})(?![\w])", re.IGNORECASE)
 
 
@@ -149,7 +149,14 @@ consent: consent[|s|ed|ing], approval[|s], zustimm[t|en|ung], einwillig[t|en|ung
 hereby: hereby, hiermit, par [la|les] présente[|s], por la presente
 """)
 """Words that bind somebody, or free him, without a word of duty. They matter in contracts and policies alone."""
-BINDER = _pattern(BINDERS)
+
+
+@cache
+def binder() -> re.Pattern[str]:
+    """The pattern of `BINDERS`: made when a text first sets rules, as most never do."""
+    return _pattern(BINDERS)
+
+
 FREES = frozenset({"waive", "release", "indemnify"})
 """Groups of these that free somebody of what he would owe."""
 
@@ -275,7 +282,7 @@ def clause(text: str, terms: ContractTerms | None = None) -> bool:
         return True
     if NEGATION.search(text):
         return True
-    return terms is not None and terms.rules and any(one.search(text) for one in (BINDER, _BINDS, GRAVE))
+    return terms is not None and terms.rules and any(one.search(text) for one in (binder(), _BINDS, GRAVE))
 
 
 def group(words: str, groups: Mapping[str, str]) -> str:

@@ -17,7 +17,6 @@ from functools import partial
 from colde_cli.documents.document import Span
 from colde_cli.similarity.clauses import clause_flags, weighed
 from colde_cli.similarity.contracts import (
-    BINDER,
     BINDERS,
     BOUNDS,
     COMPARISON,
@@ -31,6 +30,7 @@ from colde_cli.similarity.contracts import (
     SCOPE,
     SCOPES,
     ContractTerms,
+    binder,
     group,
     is_speaker,
     party_value,
@@ -281,7 +281,7 @@ def _in_name(text: str, match: re.Match[str]) -> bool:
 
 def _binders(terms: ContractTerms, text: str) -> list[Mention]:
     """Find words that bind or free; not those that are defined terms: "the Release"."""
-    found = _mentions(FlagKind.OBLIGATION, BINDER, BINDERS, text)
+    found = _mentions(FlagKind.OBLIGATION, binder(), BINDERS, text)
     return [mention for mention in found if text[mention.span.start : mention.span.end] not in terms.defined]
 
 
