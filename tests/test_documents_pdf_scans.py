@@ -111,6 +111,13 @@ def test_a_change_that_reading_may_explain_comes_last_and_is_shown(
     assert "reading uncertain" in said.out
 
 
+@needs_ocr
+@pytest.mark.slow
+def test_a_picture_without_words_has_none() -> None:
+    with pytest.raises(NoTextError, match="OCR found no words"):
+        read(Path(__file__).parent / "data" / "scan.pdf", ocr="auto")
+
+
 def test_modes_of_ocr(tmp_path: Path) -> None:
     blank = printed(tmp_path / "blank.pdf", [])
     with pytest.raises(OptionError, match="auto, always or never"):

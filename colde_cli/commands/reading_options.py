@@ -34,7 +34,7 @@ OcrOption = Annotated[
     option(
         "--ocr",
         metavar="auto|always|never",
-        help="Which pages of PDFs to read by OCR: those without a readable text (auto, where colde[ocr] is installed),"
+        help="Which pages of PDFs to read by OCR: those without a readable text (auto, where the extra ocr is installed),"
         " all, or none.",
     ),
 ]

@@ -40,6 +40,8 @@ PAGE_SECONDS = 60
 """Processor time for each page of a document, on average."""
 DOUBTFUL = 0.8
 """A word is uncertain if one of its letters has a lower confidence. See benchmarks/results/laboratory.md."""
+_TEXT = 0.5
+"""Minimum of the mean confidence of the words of a page that has text."""
 _REVISION = "1"  # of the engine: what another one read is read again
 _RESTARTS = 3
 _MOST_KEPT = 200 << 20
@@ -100,7 +102,7 @@ def with_words(
     if not numbers:
         return list(pages)
     found = dict(_words(file, password, sorted(numbers)))
-    scans = {number: scan for number, message in found.items() if (scan := _Scan.of(message)).lines}
+    scans = {number: scan for number, message in found.items() if (scan := _Scan.of(message)).is_text}
     heights = [(line.height, line.letters) for scan in scans.values() for line in scan.lines]
     strokes = [line.stroke / line.height for scan in scans.values() for line in scan.lines if line.letters > _LETTERS]
     if not heights:
@@ -160,6 +162,12 @@ class _Scan:
     width: float
     height: float
     lines: tuple[_Piece, ...]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether there is text on it; in a picture without any, OCR sees a letter here and there."""
+        sure = [confidence for line in self.lines for _, confidence, _, _ in line.words]
+        return sum(sure) > _TEXT * len(sure)
 
     @classmethod
     def of(cls, message: dict[str, Any]) -> _Scan:
