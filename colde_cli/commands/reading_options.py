@@ -34,8 +34,8 @@ OcrOption = Annotated[
     option(
         "--ocr",
         metavar="auto|always|never",
-        help="Which pages of PDFs to read by OCR: those without a readable text (auto, where the extra ocr is installed),"
-        " all, or none.",
+        help="Which pages of PDFs to read by OCR: those without a readable text (auto, with the extra ocr), all, or"
+        " none.",
     ),
 ]
 SkipSectionsOption = Annotated[
