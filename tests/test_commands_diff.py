@@ -139,7 +139,9 @@ def test_levels_go_as_deep_as_they_say(capsys: Capture) -> None:
     assert "Sections ─" in shown["section"]
     assert "Chunks of A" in shown["chunk"]
     assert "Sections ─" not in everything
-    assert "Sections ─" in run(capsys, "diff", V1, OTHER).out
+    unrelated = run(capsys, "diff", V1, OTHER).out
+    assert "Sections ─" not in unrelated
+    assert "--level section the scores of their sections" in unrelated
     assert "Chunks of A" not in everything
     assert "Flagged changes  " not in shown["document"] + shown["section"] + shown["chunk"]
     assert "Flagged changes  " in shown["passage"]
