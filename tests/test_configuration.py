@@ -132,9 +132,9 @@ def test_a_strangers_file_writes_nothing_and_sends_nothing(
 HARMLESS = """
     author baseline bootstrap budget calibration comments date device docs exit-zero explain fail-under field format
     glob ignore ignore-case ignore-like ignore-list-marks ignore-numbers ignore-renumbering ignore-whitespace jobs level
-    attention max-size max-upload min-contained min-score min-share min-size model newer no-cache older
+    attention max-size max-upload merge min-contained min-score min-share min-size model newer no-cache older
     ocr only-sections pager pages pairs parts port precision quiet reread resolution retrieval robustness schema seed
-    section skip-sections split strict threads timeout top tracked validation verbose where
+    reviewer section skip-sections split strict threads timeout top tracked validation verbose where
 """
 
 

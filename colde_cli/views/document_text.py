@@ -36,6 +36,8 @@ _BLOCK = re.compile(
     re.VERBOSE,
 )
 
+_NUMBER = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
+
 
 def document_markdown(document: Document) -> str:
     """Headings marked by level, and paragraphs between blank lines with one sentence on each line.
@@ -65,8 +67,12 @@ def _blocks(document: Document, section: Section) -> Iterator[str]:
     if section.heading:
         words = re.sub(r"#$", r"\\#", _escaped(section.heading))
         yield f"{'#' * min(6, max(1, section.level))} {words}"
+    following = ("", "")  # the number, with its sign, that Markdown would give to the next item of a list
     for paragraph in BLANK_LINES.split(document.text[section.body_start : section.span.end]):
-        lines = [line for line in map(_line, _lines(paragraph)) if line]
+        lines = []
+        for line in filter(None, map(_line, _lines(paragraph))):
+            shown, following = _numbered(line, following if lines or _NUMBER.match(line) else ("", ""))
+            lines.append(shown)
         if lines:
             yield "\n".join(lines)
 
@@ -76,6 +82,17 @@ def _lines(paragraph: str) -> list[str]:
     if "\n" in paragraph.strip():
         return paragraph.split("\n")
     return [paragraph[start:end] for start, end in pairwise([*whole_sentence_starts(paragraph), len(paragraph)])]
+
+
+def _numbered(line: str, following: tuple[str, str]) -> tuple[str, tuple[str, str]]:
+    """Escape the number of a line that Markdown would count otherwise; also give the number that follows."""
+    number = _NUMBER.match(line)
+    if number is None:
+        return line, following
+    digits, sign = number.groups()
+    if digits != str(int(digits)) or (sign == following[1] and digits != following[0]):
+        return f"{digits}\\{line[len(digits) :]}", following
+    return line, (str(int(digits) + 1), sign)
 
 
 def _line(text: str) -> str:
