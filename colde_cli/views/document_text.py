@@ -69,7 +69,7 @@ def _blocks(document: Document, section: Section) -> Iterator[str]:
         yield f"{'#' * min(6, max(1, section.level))} {words}"
     following = ("", "")  # the number, with its sign, that Markdown would give to the next item of a list
     for paragraph in BLANK_LINES.split(document.text[section.body_start : section.span.end]):
-        lines = []
+        lines: list[str] = []
         for line in filter(None, map(_line, _lines(paragraph))):
             shown, following = _numbered(line, following if lines or _NUMBER.match(line) else ("", ""))
             lines.append(shown)
