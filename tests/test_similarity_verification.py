@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import Document, ReadReport
+from colde_cli.documents.outside import OutsideKind, OutsideText
 from colde_cli.errors import OptionError, PartlyReadError
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.pairs import State
@@ -137,6 +138,15 @@ def test_typesetting_is_told_apart() -> None:
     )  # fmt: skip
     assert (a.text[place.a.start : place.a.end], b.text[place.b.start : place.b.end]) == ("“pump”", '"pump"')
     assert verify_documents(a, b, (), IgnoreOptions(whitespace=True)).verified
+
+
+def test_kinds_stand_in_a_list() -> None:
+    beside = (OutsideText(OutsideKind.HEADERS, "Draft"), OutsideText(OutsideKind.COMMENTS, "Why?"))
+    more = replace(made(), outside=beside)
+    assert verified(more, "headers, comments")
+    assert verified(more, "headers", "comments")
+    assert not verified(more, "headers")
+    assert not verified(more, "headers,Fees")
 
 
 def test_rules_know_what_they_found() -> None:

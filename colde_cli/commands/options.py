@@ -415,7 +415,7 @@ AllowOption = Annotated[
         metavar="SECTION|PATTERN|KIND",
         help="What may change; repeatable. SECTION: sections, named as for --skip-sections of colde diff."
         " /PATTERN/: words that match. /OLD/NEW/: words that match OLD and become words that match NEW."
-        " KIND: texts or parts outside the body, named as for --ignore, such as pictures.",
+        " KIND: texts or parts outside the body, named as for --ignore, such as pictures,headers.",
     ),
 ]
 VerifyOption = Annotated[

@@ -98,15 +98,15 @@ def verify_documents(
     Args:
         allow: what may change. `/PATTERN/` or `re:PATTERN`: words that match a regular expression, in A and in B;
             `/OLD/NEW/`: words of A that match OLD may become words of B that match NEW. A name of `KIND_NAMES`, such as
-            "pictures" or "outside": texts and parts of this kind. Anything else is the pattern of a section, as for
-            `select`: all text in the sections of A and of B that it names. Case is ignored. "ocr": documents that were
-            read by OCR are compared as they were read.
+            "pictures" or "outside", or several with commas: texts and parts of these kinds. Anything else is the
+            pattern of a section, as for `select`: all text in the sections of A and of B that it names. Case is
+            ignored. "ocr": documents that were read by OCR are compared as they were read.
 
     Raises:
         OptionError: a pattern is no regular expression.
         PartlyReadError: a document was not read whole.
     """
-    wanted = one_or_more(allow)
+    wanted = [name for text in one_or_more(allow) for name in _kinds(text)]
     rules = [_rule(text) for text in wanted if text != OCR]
     _check_read(a, b, ocr=OCR in wanted)
     outside = compare_outside(a, b, ignore)
@@ -119,6 +119,12 @@ def verify_documents(
     found = nothing if same else _Search(nothing, rules).others()
     allowed = tuple(Allowed(rule.text, rule.found(a, b), rule.changes) for rule in rules)
     return replace(found, allowed=allowed, outside=outside, renumbering=_counted(a, b, rules, ignore))
+
+
+def _kinds(text: str) -> list[str]:
+    """The names of a list of kinds, as `--ignore` takes one; anything else is a name by itself."""
+    names = [name.strip() for name in text.split(",")]
+    return names if all(name == OCR or name in KIND_NAMES for name in names) else [text]
 
 
 def _counted(a: Document, b: Document, rules: Sequence[_Rule], ignore: IgnoreOptions) -> Renumbering:
