@@ -235,3 +235,9 @@ def test_lists_of_web_pages_have_whole_numbers(tmp_path: Path, capsys: pytest.Ca
     assert "became" not in result.out
     b.write_text(page.replace("<li>The Customer", "<li>Wet malt is refused at the gate.</li><li>The Customer"))
     assert "8 to 9 became 9 to 10" in run(capsys, "diff", a, b).out
+
+
+def test_a_reference_two_levels_below_a_clause_is_of_another_document() -> None:
+    stated = (1, "The Supplier keeps passwords as section 4.1.1.2 says, for as long as the services run.")
+    found = states(told(typed([*AGREEMENT, stated]), typed([*AGREEMENT[:11], *AGREEMENT[13:], stated])))
+    assert not [one for one in found if one[1].startswith("section")]

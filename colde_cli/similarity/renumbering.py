@@ -270,6 +270,8 @@ class _Numbers:
                 place = here.find(one, own)
                 if place is None or not (place[0] in partner or place[0] in dropped):
                     continue
+                if len(place[1]) > 1:
+                    continue  # "section 5.1.1.2" where 5 has no such part is of another document
                 target, now = self.left[place[0]], there.find(two, others)
                 moved = self.right[partner[place[0]]] if place[0] in partner else None
                 pointed = None if now is None else (*self.right[now[0]].key, *now[1])
