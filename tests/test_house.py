@@ -215,6 +215,13 @@ def test_files_stay_readable() -> None:
     assert {file: lines for file, lines in lengths.items() if lines > 600} == {}
 
 
+def test_no_file_keeps_the_marks_of_a_conflict() -> None:
+    pages = [path for folder in (ROOT, ROOT / "docs", ROOT / "tests") for path in folder.glob("*.md")]
+    assert pages
+    marked = re.compile("^(?:<{7}|>{7}) ", re.MULTILINE)
+    assert not [path.name for path in pages if marked.search(path.read_text(encoding="utf-8"))]
+
+
 def test_a_file_has_a_name_of_its_own() -> None:
     places: dict[str, list[str]] = {}
     for path in FILES:
