@@ -14,7 +14,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any, BinaryIO, Literal
@@ -61,10 +61,7 @@ _LETTERS = 14  # of the usual line of a column; those of a table are shorter
 
 def available() -> bool:
     """Whether the packages of `colde[ocr]` are installed."""
-    try:
-        return bool(version("rapidocr"))
-    except PackageNotFoundError:
-        return False
+    return find_spec("rapidocr") is not None
 
 
 def chosen(ocr: str | None) -> Ocr:
@@ -442,6 +439,8 @@ class _Store:
         self._folder = settings.cache_dir() / "ocr"
 
     def _file(self, page: str) -> Path:
+        from importlib.metadata import version  # takes 25 ms, and few files are scans
+
         revision = f"{_REVISION} {version('rapidocr')} {page}"
         return self._folder / f"{sha256(revision.encode()).hexdigest()[:40]}.json"
 
