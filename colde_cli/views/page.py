@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from colde_cli.similarity.section_changes import SectionState
@@ -26,7 +27,6 @@ from colde_cli.views.blocks import (
 )
 from colde_cli.views.changes import TITLE, difference, same_sentence
 from colde_cli.views.comparison_page import comparison_page, verification_page
-from colde_cli.views.review_page import answers_page, merge_page
 from colde_cli.views.sentences import (
     both_documents,
     changed_passages,
@@ -394,13 +394,13 @@ def pair_of_files(comparison: Comparison, digest: ComparisonDigest | None, top: 
 _NOTHING = "bold yellow"
 """How an answer looks that names nothing."""
 _PAGES: Mapping[str, Callable[..., Page]] = {
-    "Answers": answers_page,
+    "Answers": lambda answers: import_module("colde_cli.views.review_page").answers_page(answers),  # few need it
     "Clusters": _clusters,
     "Comparison": comparison_page,
     "Families": _families,
     "FolderComparison": _folders,
     "History": _history,
-    "Merge": merge_page,
+    "Merge": lambda merge: import_module("colde_cli.views.review_page").merge_page(merge),
     "Ranking": _ranking,
     "Verification": verification_page,
 }
