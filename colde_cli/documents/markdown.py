@@ -225,7 +225,7 @@ class _TokenReader:
         elif token.type == "list_item_open":
             # Neither the sign that makes a bullet nor the numbers after the first one are what the page shows.
             self.mark += f"{self.lists[-1]}{token.markup} " if token.info else "- "
-            if token.info and token.info != str(self.lists[-1]):  # compared, too: the source says something else
+            if token.info and token.info != str(self.lists[-1]):  # a reader of the source sees this number
                 self.account.add_text(OutsideKind.STRUCTURE, f"{token.info}{token.markup}", f"item {self.lists[-1]}")
             self.lists[-1] += 1
         elif token.type == "list_item_close":

@@ -271,7 +271,7 @@ class _Numbers:
                 if place is None or not (place[0] in partner or place[0] in dropped):
                     continue
                 if len(place[1]) > 1:
-                    continue  # "section 5.1.1.2" where 5 has no such part is of another document
+                    continue  # clause 5 has no part 5.1.1.2: the reference names another document
                 target, now = self.left[place[0]], there.find(two, others)
                 moved = self.right[partner[place[0]]] if place[0] in partner else None
                 pointed = None if now is None else (*self.right[now[0]].key, *now[1])

@@ -31,7 +31,7 @@ from colde_cli.views.word.tracked_file import (
     set_properties,
 )
 from colde_cli.views.word.whole_file import WholeFile, write_changes
-from colde_cli.views.word.word_source import NotKept
+from colde_cli.views.word.word_source import NotKept, is_word_file
 from colde_cli.views.wording import shorten
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def merge_docx(merge: Merge, authorship: Authorship = COLDE) -> WordRedline:
     def marker() -> _AuthorMarker:
         return _AuthorMarker(first.date, first.author, first.keeps, authors=authors)
 
-    if merge.base.path.lower().endswith(".docx"):
+    if is_word_file(merge.base):
         try:
             return WordRedline(_with_layout(merge, notes, marker(), beside), warnings)
         except NotKept as reason:

@@ -25,7 +25,7 @@ from colde_cli.views.changes import TITLE, outside_rows, row_line
 from colde_cli.views.word.markup import AUTHOR, Element, Marker, child, set_style
 from colde_cli.views.word.paragraphs import paragraphs, remarks
 from colde_cli.views.word.whole_file import WholeFile, write_changes
-from colde_cli.views.word.word_source import NotKept
+from colde_cli.views.word.word_source import NotKept, is_word_file
 from colde_cli.views.wording import file_name, plain, plural
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def redline_docx(
     """
     beside = [f"{TITLE}: {row_line(row)}." for row in outside_rows(outside)]
     warnings: tuple[str, ...] = ()
-    if _in_word(a):
+    if is_word_file(a):
         try:
             if ignore.names or ignore.like:
                 raise NotKept("differences are ignored")
@@ -186,10 +186,6 @@ def read_resolved(content: bytes, *, accept: bool) -> list[str]:
     whole.save()
     document = read_docx(BytesIO(packed(whole.file)), "redline.docx", "redline.docx")
     return [block.text for block in Flow.of(document).blocks]
-
-
-def _in_word(document: Document) -> bool:
-    return document.path.lower().endswith(".docx")
 
 
 def _date() -> datetime:

@@ -36,7 +36,7 @@ from colde_cli.views.word.stories import (
     read_story,
 )
 from colde_cli.views.word.story_changes import Notes, StoryChanges, StoryComparer
-from colde_cli.views.word.word_source import NotKept, word_source
+from colde_cli.views.word.word_source import NotKept, is_word_file, word_source
 
 if TYPE_CHECKING:
     from docx.document import Document as WordFile
@@ -227,7 +227,7 @@ def write_changes(
         NotKept: a file cannot be opened, or something changed whose place is not known.
     """
     found = anchors(a, b, alignment, flows)
-    if b.path.lower().endswith(".docx"):
+    if is_word_file(b):
         return _write_word(a, b, found, remarks, flows, marker, apart)
     return _write_plain(a, b, found, remarks, flows, marker, apart, text)
 

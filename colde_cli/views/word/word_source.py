@@ -54,6 +54,11 @@ class WordSource:
     elements: tuple[Element | None, ...]
 
 
+def is_word_file(document: Document) -> bool:
+    """Whether a document comes from a Word file, which can be written into."""
+    return document.path.lower().endswith(".docx")
+
+
 def word_source(document: Document, tracked: Tracked = Tracked.ACCEPT) -> WordSource:
     """Open the Word file of a document; `tracked`: what becomes of its tracked changes.
 
