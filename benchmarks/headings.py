@@ -28,7 +28,7 @@ from colde_cli.documents.headings.evidence import survey
 from colde_cli.documents.headings.find import find_headings
 from colde_cli.documents.headings.titles import parse_number
 from colde_cli.documents.pdf.body_lines import text_lines
-from colde_cli.documents.pdf.read_pdf import PDFIUM, Answer, run_reader
+from colde_cli.documents.pdf.read_pdf import Answer, run_reader
 
 _INPUT = re.compile(r"\\(?:input|include)\s*\{([^}]*)\}")
 _MACRO = re.compile(r"\\(?:re)?newcommand\*?\s*\{?\\([A-Za-z]+)\}?\s*\{|\\def\s*\\([A-Za-z]+)\s*\{")
@@ -293,7 +293,7 @@ class Table:
         """Read one document and score it; returns its row."""
         started = time.perf_counter()
         with path.open("rb") as file:
-            answer = run_reader(PDFIUM, file, None, 1, 0)
+            answer = run_reader(file, None, 1, 0)
         for outline in (True, False):
             self.scores[outline][name] = score(headings_of(answer, outline=outline), truth)
         self.seconds += time.perf_counter() - started

@@ -14,7 +14,7 @@ from pypdf.generic import TextStringObject
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.outside import OutsideKind, PartKind
-from colde_cli.documents.pdf.read_pdf import PDFIUM, PYPDF, Answer, run_reader
+from colde_cli.documents.pdf.read_pdf import Answer, run_reader
 from colde_cli.documents.reading import read
 from colde_cli.similarity.outside_changes import compare_outside
 
@@ -23,7 +23,6 @@ LINES = ("The tenant pays rent.", "The end of the page.")
 TINY = "BI /W 1 /H 1 /CS /G /BPC 8 ID %s EI"
 """A picture of one pixel, in the content of the page."""
 RED, BLUE = b"\xc8\x14\x14" * 64, b"\x14\x14\xc8" * 64
-ENGINES = pytest.mark.parametrize("engine", [PDFIUM, PYPDF], ids=["pdfium", "pypdf"])
 
 
 @pytest.fixture
@@ -31,15 +30,15 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "file.pdf"
 
 
-def answered(path: Path, engine: str) -> Answer:
+def answered(path: Path) -> Answer:
     with path.open("rb") as file:
-        answer = run_reader(engine, file, None, 1, 0)
+        answer = run_reader(file, None, 1, 0)
     assert not answer.died
     return answer
 
 
-def filled_in(path: Path, engine: str) -> list[str]:
-    return sorted(line.text for line in answered(path, engine).read[0].entries)
+def filled_in(path: Path) -> list[str]:
+    return sorted(line.text for line in answered(path).read[0].entries)
 
 
 def texts_of(document: Document) -> list[tuple[str, str, str]]:
@@ -58,7 +57,6 @@ def page() -> Form:
     return Form(LINES)
 
 
-@ENGINES
 @pytest.mark.parametrize(
     ("made", "wanted"),
     [
@@ -71,9 +69,9 @@ def page() -> Form:
     ],
     ids=["shown", "unshown", "of parent", "two values", "choice", "boxes", "hidden", "no view"],
 )
-def test_what_is_filled_in_is_read_unless_it_is_hidden(path: Path, engine: str, made: Form, wanted: str) -> None:
-    assert " ".join(filled_in(made.write(path), engine)) == wanted
-    assert [line.text for line in answered(path, engine).read[0].lines] == list(LABELS)
+def test_what_is_filled_in_is_read_unless_it_is_hidden(path: Path, made: Form, wanted: str) -> None:
+    assert " ".join(filled_in(made.write(path))) == wanted
+    assert [line.text for line in answered(path).read[0].lines] == list(LABELS)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +97,7 @@ def test_forms_with_other_values_are_not_the_same(tmp_path: Path, capsys: pytest
 
 def test_forms_whose_values_cannot_be_read_are_never_the_same(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Form(("Please wait ...",)).dynamic().write(path)
-    assert all(answered(path, engine).dynamic for engine in (PDFIUM, PYPDF))
+    assert answered(path).dynamic
     done = run(capsys, "diff", path, path)
     assert done.status == 1
     assert done.err.count("Values of its form could not be read") == 2
@@ -280,10 +278,9 @@ def test_files_compressed_whole_say_the_same(path: Path) -> None:
     assert texts_of(read(packed(plain))) == texts_of(read(plain)) != []
 
 
-@ENGINES
-def test_both_readers_find_comments_and_links(path: Path, engine: str) -> None:
+def test_comments_and_links_are_found(path: Path) -> None:
     page().link("https://a.example", (72, 0, 73, 1)).note("/Text", T="Ada", Contents="True?").write(path)
-    assert [(text.kind, text.text) for text in answered(path, engine).texts] == [
+    assert [(text.kind, text.text) for text in answered(path).texts] == [
         (OutsideKind.LINKS, "https://a.example"),
         (OutsideKind.COMMENTS, "Ada: True?"),
     ]

@@ -5,7 +5,6 @@ The files are taken apart and written by pypdf in a reader process (`marking_eng
 
 from __future__ import annotations
 
-import base64
 import os
 import shutil
 import tempfile
@@ -14,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import BinaryIO
 
 from colde_cli.documents.pdf.places import Quad
-from colde_cli.documents.pdf.read_pdf import SECONDS, reader_process
+from colde_cli.documents.pdf.read_pdf import SECONDS, receive_file
 from colde_cli.errors import CorruptFileError
 
 STRUCK, UNDERLINED = 0.46, 0.06
@@ -90,10 +89,5 @@ def write_marked(
         for file in files:
             file.seek(0)
             shutil.copyfileobj(file, whole)
-        with reader_process("colde_cli.documents.pdf.marking_engine", whole, request) as messages:
-            for message in messages:
-                if message["kind"] == "part":
-                    target.write(base64.b64decode(message["data"]))
-                elif message["kind"] == "end":
-                    return
-    raise CorruptFileError(trouble)
+        if receive_file("colde_cli.documents.pdf.marking_engine", whole, request, target) is not None:
+            raise CorruptFileError(trouble)

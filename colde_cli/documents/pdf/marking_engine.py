@@ -2,13 +2,11 @@
 
 request   password, marks (look, quads, note), outline (title, place, entries), and the limits; for two files side
 by side also `first`, the bytes of the first file, `sheets` (pairs of pages) and `names`
-answer    JSON lines: `part`s of the new file in base64, then `end`; or `refused`
+answer    as that of `pypdf_engine.py`
 """
 
 from __future__ import annotations
 
-import base64
-import io
 import math
 from collections.abc import Iterator
 from itertools import pairwise
@@ -29,12 +27,11 @@ from pypdf.generic import (
     TextStringObject,
 )
 
-from colde_cli.documents.pdf.pypdf_engine import opened, refusing, resolved
-from colde_cli.documents.worker import HIDDEN, Request, send
+from colde_cli.documents.pdf.pypdf_engine import opened, refusing, resolved, send_file
+from colde_cli.documents.worker import HIDDEN, Request
 
 Handle = Any  # an object of pypdf
 Matrix = tuple[float, float, float, float, float, float]
-_PART = 3 << 18  # bytes of the file in a line of the answer, a multiple of three
 _PRINT = 4  # the flag of an annotation that is printed, too
 _ABOVE = 60.0  # points that are shown above the place to which an entry of the outline leads
 _WIDTH, _HEIGHT = 1190.55, 841.89  # A3, in points
@@ -66,12 +63,7 @@ def write(request: Request, data: bytes) -> None:
     writer.root_object[NameObject("/PageMode")] = NameObject("/UseOutlines")
     if encrypted and request["password"]:
         writer.encrypt(request["password"], algorithm="AES-256")
-    written = io.BytesIO()
-    writer.write(written)
-    content = written.getbuffer()
-    for start in range(0, len(content), _PART):
-        send("part", data=base64.b64encode(content[start : start + _PART]).decode())
-    send("end")
+    send_file(writer)
 
 
 def stored(value: Any) -> Handle:  # noqa: ANN401 - any plain value

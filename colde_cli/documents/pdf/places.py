@@ -16,7 +16,7 @@ from typing import BinaryIO
 from colde_cli.documents.document import Document, Span
 from colde_cli.documents.pdf.lines import Line, PdfPage, clean
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN, ProseWriter
-from colde_cli.documents.pdf.read_pdf import PDFIUM, laid_out, run_reader
+from colde_cli.documents.pdf.read_pdf import laid_out, run_reader
 from colde_cli.documents.pdf.scans import with_words
 
 _HYPHENS = frozenset(("-", "‐", SOFT_HYPHEN))
@@ -82,7 +82,7 @@ def read_places(
 
     Some text of the document may have been left out since it was read. `pages` are those that were read; None for all.
     """
-    answer = run_reader(PDFIUM, file, password, *(pages or (1, 0)), boxes)
+    answer = run_reader(file, password, *(pages or (1, 0)), boxes)
     if (ocr := document.report.ocr) is not None:
         answer.read = with_words(file, password, answer.read, ocr.pages)
     if answer.refused or not any(page.lines or page.entries for page in answer.read):

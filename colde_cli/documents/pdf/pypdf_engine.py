@@ -1,32 +1,33 @@
-"""Read a PDF with pypdf if PDFium refuses it or dies, in a process of its own.
+"""What only pypdf can do with a PDF, in a process of its own: open what PDFium refuses, and read what it does not tell.
 
-It answers in the protocol of `pdfium_engine.py`. It is slower and knows less of the geometry. But it opens damaged
-files and ciphers that PDFium cannot open, and it says why a file cannot be opened. `ObjectReader` reads for PDFium's
-process what PDFium does not tell.
+pypdf opens damaged files and ciphers that PDFium cannot open, and says why a file cannot be opened. It writes such a
+file anew, for PDFium to read. `ObjectReader` reads objects for PDFium's process.
+
+request   password, and the limits
+answer    JSON lines: `part`s of the new file in base64, then `end`; or `refused`
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import logging
 import os
-import re
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import pypdf
+from pypdf import PdfReader, PdfWriter
 from pypdf.errors import WrongPasswordError
 
-from colde_cli.documents.worker import HIDDEN, ON, Answer, Request, limit_step, send
+from colde_cli.documents.worker import Answer, Request, limit_step, send
 
 Handle = Any  # an object of pypdf
 _JUNK = 1 << 20  # bytes that may precede the file, such as the head of a mail
-_PUSH = 1 << 16  # the flag of push buttons, which have no value
+_PART = 3 << 18  # bytes of a file in a line of the answer, a multiple of three
 _MAX_OBJECTS = 20_000
 _MAX_DEPTH = 50
-_UNREADABLE = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd\ue000-\uf8ff]")
 _MEDIA = frozenset(("/Sound", "/Movie", "/Screen", "/3D", "/RichMedia"))
 _ELSEWHERE = frozenset(("/P", "/Parent", "/Popup", "/IRT", "/M", "/NM", "/CreationDate", "/Kids", "/StructParent"))
 """Entries that lead out of an object, or that change each time a file is saved."""
@@ -38,7 +39,7 @@ def opened(data: bytes, password: str | None) -> Handle:
     Raises:
         WrongPasswordError: the password is missing or wrong.
     """
-    reader = pypdf.PdfReader(io.BytesIO(data[max(0, data.find(b"%PDF-", 0, _JUNK)) :]), strict=False)
+    reader = PdfReader(io.BytesIO(data[max(0, data.find(b"%PDF-", 0, _JUNK)) :]), strict=False)
     if reader.is_encrypted and not reader.decrypt(password or ""):
         raise WrongPasswordError
     return reader
@@ -50,184 +51,19 @@ def resolved(value: Handle) -> Handle:
     return None if type(found).__name__ == "NullObject" else found
 
 
-def bookmarks(reader: Handle) -> list[tuple[int, str, int]]:
-    """List level, title and page (0 for none) of the outline's entries."""
-    found: list[tuple[int, str, int]] = []
-
-    def walk(entries: list[Any], level: int) -> None:
-        for entry in entries:
-            if isinstance(entry, list):
-                walk(entry, level + 1)
-            else:
-                number = reader.get_destination_page_number(entry)
-                found.append((level, str(entry.title), (-1 if number is None else number) + 1))
-
-    try:
-        walk(reader.outline, 1)
-    except Exception:  # an outline is a help, not a condition; pypdf raises untyped errors on damaged ones
-        return []
-    return found
-
-
-class LineGatherer:
-    """Gathers the pieces of text that pypdf reports into lines, in the form that `pdfium_engine.py` sends."""
-
-    def __init__(self) -> None:
-        self.lines: list[Any] = []
-        self._text = ""
-        self._start = (0.0, 0.0)
-        self._runs: dict[tuple[float, str], int] = {}
-
-    def visit(self, text: str, cm: list[float], tm: list[float], font: Handle, size: float) -> None:
-        """Take one piece of text; a line feed in it ends the line."""
-        scale = (abs(tm[3]) or abs(tm[1]) or 1.0) * (abs(cm[3]) or abs(cm[1]) or 1.0)
-        x, y = tm[4] * cm[0] + cm[4], tm[5] * cm[3] + cm[5]
-        name = str((font or {}).get("/BaseFont", "")).lstrip("/")
-        for position, piece in enumerate(text.split("\n")):
-            if position:
-                self.flush()
-            if piece.strip():
-                if not self._text:
-                    self._start = (x, y)
-                self._text += piece
-                key = (abs(size * scale), name)
-                self._runs[key] = self._runs.get(key, 0) + len(piece)
-
-    def flush(self) -> None:
-        """End the line."""
-        if self._text.strip():
-            runs = [((size, name, 0, False, 0, False), count) for (size, name), count in self._runs.items()]
-            x, y = self._start
-            width = 0.5 * max(size for size, _ in self._runs) * len(self._text)
-            self.lines.append((self._text, x, y, x + width, 0, 0, False, runs))
-        self._text, self._runs = "", {}
-
-
-class EntryReader:
-    """Gathers the filled-in values of a page: form fields, text boxes and stamps."""
-
-    def __init__(self, page: Handle) -> None:
-        self.lines: list[Any] = []  # as `LineGatherer` gathers them
-        self.texts: list[tuple[str, str, str]] = []  # comments and links: kind, text, and what it belongs to
-        self.unread = 0  # number of annotations that could not be read
-        self._page = page
-        try:
-            annotations = list(page.get("/Annots") or ())
-        except Exception:  # pypdf raises untyped errors on damaged objects
-            self.unread, annotations = 1, []
-        for item in annotations:
-            try:
-                self._annotation(item.get_object())
-            except MemoryError:
-                raise
-            except Exception:
-                self.unread += 1
-
-    def _annotation(self, item: Handle) -> None:
-        kind, unseen = str(item.get("/Subtype")), int(item.get("/F", 0)) & HIDDEN
-        target = (item.get("/A") or {}).get("/URI") if kind == "/Link" else None
-        if target is not None:
-            self.texts.append(("links", str(target), ""))
-        words, author = str(item.get("/Contents") or ""), str(item.get("/T") or "")
-        if words and kind not in ("/Link", "/Popup", "/Widget", "/FreeText"):
-            self.texts.append(("comments", f"{author}: {words}" if author else words, ""))
-        if unseen or kind not in ("/Widget", "/FreeText", "/Stamp"):
-            return
-        look = resolved((item.get("/AP") or {}).get("/N"))
-        shown = str(self._page.extract_xform_text(look)) if hasattr(look, "get_data") else ""
-        value = words if kind == "/FreeText" else ""
-        field_kind = _inherited(item, "/FT") if kind == "/Widget" else None
-        if field_kind == "/Btn":
-            state = item.get("/AS") or _inherited(item, "/V")
-            on = not int(_inherited(item, "/Ff") or 0) & _PUSH and state not in (None, "/Off")
-            shown, value = "", ON if on else ""
-        elif kind == "/Widget":
-            value = _value(item)
-            shown = "" if field_kind == "/Ch" else shown
-        same, wanted = "".join(shown.split()), "".join(value.split())
-        if not wanted or (same and kind != "/Widget"):
-            texts = [shown]
-        else:
-            texts = [value] if same == wanted else [shown] if wanted in same else [shown, value]
-        x0, y0, x1, y1 = (float(corner) for corner in item["/Rect"])
-        size = min(10.0, max(4.0, 0.8 * abs(y1 - y0)))
-        rows = [row.strip() for text in texts for row in text.splitlines() if row.strip()]
-        for place, row in enumerate(rows):
-            base = max(y0, y1) - size - 1.2 * size * place
-            runs = [((size, "", 0, False, 0, False), len(row))]
-            self.lines.append((row, min(x0, x1), base, max(x0, x1), 0, 0, False, runs))
-
-
-def _inherited(item: Handle, name: str) -> Handle:
-    """Look up an entry in a field, else in the fields that contain it."""
-    for _ in range(_MAX_DEPTH):
-        if name in item:
-            return item[name]
-        if "/Parent" not in item:
-            return None
-        item = item["/Parent"]
-    return None
-
-
-def _value(item: Handle) -> str:
-    """Read the value of a text field, or the shown name of a choice."""
-    value = _inherited(item, "/V")
-    options = dict(pair for pair in _inherited(item, "/Opt") or () if isinstance(pair, list) and len(pair) == 2)
-    values = value if isinstance(value, list) else [] if value is None else [value]
-    return "\n".join(str(options.get(one, one) if isinstance(one, str) else one.get_data().decode()) for one in values)
-
-
-def read_page(page: Handle, number: int, limit: int) -> None:
-    """Send one page, or that it failed or has more than `limit` characters."""
-    gathered = LineGatherer()
-    try:
-        page.extract_text(visitor_text=gathered.visit)
-        gathered.flush()
-        filled_in = EntryReader(page)
-        box = page.mediabox
-        width, height = float(box.width), float(box.height)
-    except (MemoryError, KeyboardInterrupt):
-        raise
-    except Exception:  # pypdf raises untyped errors (and RecursionError) on damaged pages
-        send("page", number=number, failed=True)
-        return
-    text = "".join(line[0] for line in [*gathered.lines, *filled_in.lines])
-    if len(text) > limit:
-        send("page", number=number, failed=True)
-        return
-    send(
-        "page",
-        number=number,
-        width=width,
-        height=height,
-        unreadable=len(_UNREADABLE.findall(text)),
-        suspect=0,
-        blank=not gathered.lines and not page.get_contents(),
-        plain=False,
-        lines=gathered.lines,
-        entries=filled_in.lines,
-        unread=filled_in.unread,
-        boxes=[],
-        outside=filled_in.texts,
-        # Pictures are not looked at: what is attached neither, which is why two such files are never the same.
-        parts=[],
-        pictures=[],
-    )
-
-
-def read_document(request: Request, data: bytes) -> None:
-    """Open the file and send its pages."""
-    reader = opened(data, request["password"])
-    count = len(reader.pages)
-    title = str(reader.metadata.title or "") if reader.metadata else ""
-    root = reader.root_object
-    dynamic = bool(root.get("/NeedsRendering")) and "/XFA" in (root.get("/AcroForm") or {})
-    send("document", pages=count, title=title, outline=bookmarks(reader), dynamic=dynamic)
-    for number in range(request["first"], min(count, request["last"] or count) + 1):
-        limit_step(request["step"])
-        send("begin", number=number)
-        read_page(reader.pages[number - 1], number, request["characters"])
+def send_file(writer: PdfWriter) -> None:
+    """Send a file as `receive_file` takes it, in parts."""
+    written = io.BytesIO()
+    writer.write(written)
+    content = written.getbuffer()
+    for start in range(0, len(content), _PART):
+        send("part", data=base64.b64encode(content[start : start + _PART]).decode())
     send("end")
+
+
+def write_anew(request: Request, data: bytes) -> None:
+    """Send the file as pypdf understands it, without its password."""
+    send_file(PdfWriter(clone_from=opened(data, request["password"])))
 
 
 class ObjectReader:
@@ -347,4 +183,4 @@ def refusing(work: Answer) -> Answer:
     return answer
 
 
-answer = refusing(read_document)
+answer = refusing(write_anew)

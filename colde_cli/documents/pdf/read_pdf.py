@@ -1,14 +1,16 @@
 """Read PDFs: run a reader process, find headings, and lay out text, sections and a report.
 
-PDFium reads first (`pdfium_engine.py`). If it refuses a file or dies, pypdf reads it (`pypdf_engine.py`). Lines become
-text in `body_lines.py` and `prose.py`, headings are found in `headings/`.
+PDFium reads (`pdfium_engine.py`). A file that it refuses, or that it dies of, it reads again as pypdf writes it anew
+(`pypdf_engine.py`). Lines become text in `body_lines.py` and `prose.py`, headings are found in `headings/`.
 """
 
 from __future__ import annotations
 
+import base64
 import os
+import tempfile
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
@@ -45,7 +47,7 @@ from colde_cli.errors import (
 
 PDFIUM = "colde_cli.documents.pdf.pdfium_engine"
 """The reader that knows the places of letters."""
-PYPDF = "colde_cli.documents.pdf.pypdf_engine"
+_PYPDF = "colde_cli.documents.pdf.pypdf_engine"
 MEMORY = 1 << 30
 """Maximum bytes of address space of a reader process, in addition to twice the size of the file."""
 SECONDS = 120
@@ -126,15 +128,19 @@ def laid_out(answer: Answer) -> ProseWriter:
 
 
 def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: int) -> Answer:
-    """Read with PDFium; if it refuses or dies, read with pypdf, which also knows the reason."""
-    answer = run_reader(PDFIUM, file, password, first, last)
+    """Read with PDFium; if it refuses or dies, read what pypdf makes of the file, which also knows the reason."""
+    answer = run_reader(file, password, first, last)
     if answer.too_long:
         raise LimitError(
             f"Cannot read all of {path}: it has more than {MAX_CHARACTERS:,} characters; read a part with --pages."
         )
     if not answer.refused and not answer.died and any(not page.failed for page in answer.read):
         return answer
-    second = run_reader(PYPDF, file, password, first, last)
+    with tempfile.TemporaryFile() as anew:
+        refused = receive_file(_PYPDF, file, {"password": password, "step": SECONDS}, anew)
+        second = Answer(refused=refused, died=not refused)
+        if refused is None:
+            second = run_reader(anew, None, first, last)
     if answer.refused and second.refused:
         if "password" not in (answer.refused, second.refused):
             raise CorruptFileError(f"Cannot read {path}: it is damaged, or not a PDF; download or export it again.")
@@ -234,17 +240,15 @@ def _one(page: int) -> tuple[int, int] | None:
     return (page, page) if page else None
 
 
-def run_reader(
-    engine: str, file: BinaryIO, password: str | None, first: int, last: int, boxes: Collection[int] = ()
-) -> Answer:
-    """Read pages of an open file with one of the engines; 0 is the last page of the file.
+def run_reader(file: BinaryIO, password: str | None, first: int, last: int, boxes: Collection[int] = ()) -> Answer:
+    """Read pages of an open file with PDFium; 0 is the last page of the file.
 
-    The places of letters are read of the pages in `boxes`; pypdf does not know them.
+    The places of letters are read of the pages in `boxes`.
     """
     answer = Answer()
     for restarts in range(_RESTARTS + 1):
         request = {"password": password, "first": first, "last": last, "boxes": sorted(boxes)}
-        begun = _run_once(engine, file, request, answer)
+        begun = _run_once(file, request, answer)
         if not answer.died or answer.too_long or begun == 0 or restarts == _RESTARTS:
             break
         answer.read.append(PdfPage(begun, failed=True))
@@ -254,11 +258,11 @@ def run_reader(
     return answer
 
 
-def _run_once(engine: str, file: BinaryIO, request: dict[str, Any], answer: Answer) -> int:
+def _run_once(file: BinaryIO, request: dict[str, Any], answer: Answer) -> int:
     """Run one process; return the page at which it died, 0 if it did not."""
     begun = 0
     answer.died = True  # until it says that it ended
-    with reader_process(engine, file, request) as messages:
+    with reader_process(PDFIUM, file, request) as messages:
         for message in messages:
             try:
                 if message["kind"] == "begin":
@@ -285,6 +289,18 @@ def reader_process(
         "characters": PAGE_CHARACTERS,
     }
     return sandboxed(engine, file, {**limits, **request}, 2 * SECONDS)
+
+
+def receive_file(engine: str, file: BinaryIO, request: dict[str, Any], target: BinaryIO) -> str | None:
+    """Write what pypdf makes of a file; return None, else why it refused, or "" if it died."""
+    with reader_process(engine, file, request) as messages, suppress(LookupError, TypeError, ValueError):
+        for message in messages:  # nonsense comes from a process that was broken by the file
+            if message["kind"] == "end":
+                return None
+            if message["kind"] == "refused":
+                return str(message["reason"])
+            target.write(base64.b64decode(message["data"]))
+    return ""
 
 
 def _account_beside(answer: Answer, account: Account, file: BinaryIO) -> None:
