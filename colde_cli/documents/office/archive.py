@@ -179,10 +179,10 @@ class Archive:
         except _DAMAGE as error:
             raise self.damaged() from error
 
-    def elements(self, name: str) -> list[tuple[str, Attributes, str]]:
+    def elements(self, name: str, limit: int = _MAX_SIDE_ELEMENTS) -> list[tuple[str, Attributes, str]]:
         """List the elements of a part, each with its attributes and, if no element is in it, its text; see `read`."""
         handler = ElementList()
-        self.read(name, handler)
+        self.read(name, handler, limit)
         return [(name, attributes, "".join(pieces)) for name, attributes, pieces in handler.elements]
 
     def properties(self, part: str, names: Mapping[str, str]) -> list[tuple[str, str]]:

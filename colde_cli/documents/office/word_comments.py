@@ -13,6 +13,7 @@ from colde_cli.documents.office.archive import MAX_ELEMENTS, Attributes, Package
 
 _BLANKS = {"w:tab": "\t", "w:br": " ", "w:cr": " ", "w:noBreakHyphen": "-"}
 _TEXTS = ("w:t", "m:t")
+_CHANGES = ("w:ins", "w:del", "w:moveFrom", "w:moveTo")
 
 
 @dataclass(slots=True)
@@ -96,56 +97,6 @@ class _Paragraphs(XmlHandler):
         self.places.setdefault(identifier, []).append((paragraph, offset))
 
 
-@dataclass(slots=True)
-class _Comments(XmlHandler):
-    """The comments of a file by their identifiers; of each the paragraph by which others reply to it."""
-
-    comments: dict[str, WordComment] = field(default_factory=dict)
-    paragraphs: dict[str, str] = field(default_factory=dict)
-    _texts: list[list[str]] = field(default_factory=list)
-    _current: str = ""
-    _in_text: bool = False
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        """Begin an element."""
-        if name == "w:comment":
-            self._current = attributes.get("w:id", "")
-            self.comments[self._current] = WordComment(attributes.get("w:author", ""), attributes.get("w:date", ""))
-            self._texts = []
-        elif name == "w:p":
-            self._texts.append([])
-            if paragraph := attributes.get("w14:paraId"):
-                self.paragraphs[paragraph] = self._current
-        elif name in _BLANKS and self._texts:
-            self._texts[-1].append(" ")
-        self._in_text = name in _TEXTS
-
-    def end(self, name: str) -> None:
-        """End an element."""
-        self._in_text = False
-        if name == "w:comment" and self._current in self.comments:
-            self.comments[self._current].text = "\n".join(
-                " ".join("".join(pieces).split()) for pieces in self._texts
-            ).strip()
-
-    def characters(self, text: str) -> None:
-        """Take text of a run."""
-        if self._in_text and self._texts:
-            self._texts[-1].append(text)
-
-
-@dataclass(slots=True)
-class _Authors(XmlHandler):
-    """The authors of tracked changes."""
-
-    names: set[str] = field(default_factory=set)
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        """Begin an element."""
-        if name in ("w:ins", "w:del", "w:moveFrom", "w:moveTo") and attributes.get("w:author", "").strip():
-            self.names.add(attributes["w:author"].strip())
-
-
 def word_author(file: BinaryIO, path: str) -> str:
     """The author of all tracked changes of a Word file, else who saved it last; "" if it does not say.
 
@@ -153,10 +104,10 @@ def word_author(file: BinaryIO, path: str) -> str:
         CorruptFileError, LimitError, PasswordError: as for `read_docx`.
     """
     package = Package(file, shown_as(path))
-    authors = _Authors()
-    package.read(package.main, authors, MAX_ELEMENTS)
-    if len(authors.names) == 1:
-        return authors.names.pop()
+    elements = package.elements(package.main, MAX_ELEMENTS)
+    authors = {attributes.get("w:author", "").strip() for name, attributes, _ in elements if name in _CHANGES} - {""}
+    if len(authors) == 1:
+        return authors.pop()
     properties = package.elements(package.part("core-properties"))
     return next((text.strip() for name, _, text in properties if name == ":lastModifiedBy"), "")
 
@@ -170,24 +121,44 @@ def read_word_comments(file: BinaryIO, path: str) -> tuple[Document, dict[str, W
         CorruptFileError, LimitError, PasswordError: as for `read_docx`.
     """
     package = Package(file, shown_as(path))
-    found = _Comments()
-    package.read(package.part("comments"), found)
+    comments, answered = _comments(package)
     for _, attributes, _ in package.elements(package.part("commentsExtended")):
-        comment = found.comments.get(found.paragraphs.get(attributes.get(":paraId", ""), ""))
-        if comment is not None:
-            comment.above = found.paragraphs.get(attributes.get(":paraIdParent", ""), "")
+        if (comment := comments.get(answered.get(attributes.get(":paraId", ""), ""))) is not None:
+            comment.above = answered.get(attributes.get(":paraIdParent", ""), "")
             comment.done = attributes.get(":done", "0") in ("1", "true", "on")
     body = _Paragraphs()
     package.read(package.main, body, MAX_ELEMENTS)
     text, starts = _joined(body.texts)
     for identifier, places in body.places.items():
-        if identifier in found.comments:
+        if identifier in comments:
             first, last = (_offset(place, starts, len(text)) for place in (places[0], places[-1]))
-            found.comments[identifier].words = Span(first, max(first, last))
+            comments[identifier].words = Span(first, max(first, last))
     section = Section(0, "", 0, SectionKind.BODY, Span(0, len(text)), 0)
-    order = {identifier: number for number, identifier in enumerate(body.places)}
-    ordered = sorted(found.comments, key=lambda identifier: order.get(identifier, len(order)))
-    return Document(path, path, text, (section,)), {identifier: found.comments[identifier] for identifier in ordered}
+    in_text = [identifier for identifier in body.places if identifier in comments]
+    return Document(path, path, text, (section,)), {key: comments[key] for key in (*in_text, *comments)}
+
+
+def _comments(package: Package) -> tuple[dict[str, WordComment], dict[str, str]]:
+    """The comments of a file by their identifiers, and these by the paragraphs by which others reply to them."""
+    comments: dict[str, WordComment] = {}
+    answered: dict[str, str] = {}
+    written: dict[str, list[list[str]]] = {"": []}  # the pieces of the paragraphs of each
+    current = ""
+    for name, attributes, words in package.elements(package.part("comments")):
+        if name == "w:comment":
+            current = attributes.get("w:id", "")
+            comments[current] = WordComment(attributes.get("w:author", ""), attributes.get("w:date", ""))
+            written[current] = []
+        elif name == "w:p":
+            written[current].append([])
+            if "w14:paraId" in attributes:
+                answered[attributes["w14:paraId"]] = current
+        elif name in (*_TEXTS, *_BLANKS) and written[current]:
+            written[current][-1].append(words or " ")
+    for identifier, comment in comments.items():
+        lines = (" ".join("".join(pieces).split()) for pieces in written[identifier])
+        comment.text = "\n".join(lines).strip()
+    return comments, answered
 
 
 def _joined(paragraphs: list[list[str]]) -> tuple[str, list[tuple[int, int]]]:
