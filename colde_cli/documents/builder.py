@@ -41,17 +41,11 @@ def too_much_text(path: str) -> LimitError:
 
 @dataclass(slots=True)
 class DocumentBuilder:
-    """Builds a document section by section, in reading order.
+    """Builds a document section by section, in reading order."""
 
-    Attributes:
-        path: name of the file in messages.
-        appendix: whether later sections are appendices, except the references.
-        account: of what stands beside the text.
-    """
-
-    path: str
-    appendix: bool = False
-    account: Account = field(default_factory=Account)
+    path: str  # name of the file in messages
+    appendix: bool = False  # whether later sections are appendices, except the references
+    account: Account = field(default_factory=Account)  # of what stands beside the text
     _sections: Sections = field(default_factory=Sections)
     _everything: list[str] = field(default_factory=list)
     _numbered: dict[int, Sequence[NumberedLine]] = field(default_factory=dict)  # by place in `_everything`

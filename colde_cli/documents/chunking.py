@@ -70,15 +70,10 @@ def special_token(tokenizer: TextTokenizer, token: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Chunker:
-    """Cuts documents into chunks for one tokenizer.
+    """Cuts documents into chunks for one tokenizer."""
 
-    Attributes:
-        tokenizer: maps text to word pieces with offsets; truncation and padding switched off.
-        chunk_tokens: size of a chunk, specials included (CoLDE: 512).
-    """
-
-    tokenizer: TextTokenizer
-    chunk_tokens: int = 512
+    tokenizer: TextTokenizer  # maps text to word pieces with offsets; truncation and padding switched off
+    chunk_tokens: int = 512  # size of a chunk, specials included (CoLDE: 512)
 
     def chunk(self, document: Document) -> tuple[Chunk, ...]:
         """Cut a document into chunks, in reading order."""

@@ -31,21 +31,13 @@ _SIGNS = "*†‡§"
 
 @dataclass(frozen=True, slots=True)
 class ClauseNumber:
-    """The number of a paragraph, or of a row of a table.
+    """The number of a paragraph, or of a row of a table."""
 
-    Attributes:
-        start: offset in `Document.text` of the first character that the number stands before.
-        end: offset of the end of its paragraph or row.
-        mark: as it is shown before the paragraph: "(b)".
-        label: with the numbers above it, as a reference names it: "7.2(b)".
-        in_text: the mark stands in the text, too.
-    """
-
-    start: int
-    end: int
-    mark: str
-    label: str
-    in_text: bool = False
+    start: int  # offset in `Document.text` of the first character that the number stands before
+    end: int  # offset of the end of its paragraph or row
+    mark: str  # as it is shown before the paragraph: "(b)"
+    label: str  # with the numbers above it, as a reference names it: "7.2(b)"
+    in_text: bool = False  # the mark stands in the text, too
 
 
 class Counted(NamedTuple):
@@ -76,21 +68,13 @@ def label_below(above: str, mark: str) -> str:
 
 @dataclass(slots=True)
 class NumberedLevel:
-    """A level of a list.
+    """A level of a list."""
 
-    Attributes:
-        start: its first number.
-        form: how its numbers are written, see `written`; "bullet" and "none" for none.
-        text: of its numbers, `Article %1.`: %1 is the number of the outermost level.
-        legal: all numbers are written as 1, 2, 3.
-        restart: the level, from 1, whose items have it start again; 0 never, None any level above.
-    """
-
-    start: int = 1
-    form: str = "decimal"
-    text: str = ""
-    legal: bool = False
-    restart: int | None = None
+    start: int = 1  # its first number
+    form: str = "decimal"  # how its numbers are written, see `written`; "bullet" and "none" for none
+    text: str = ""  # of its numbers, `Article %1.`: %1 is the number of the outermost level
+    legal: bool = False  # all numbers are written as 1, 2, 3
+    restart: int | None = None  # the level, from 1, whose items have it start again; 0 never, None any level above
 
 
 DEEPEST = 9

@@ -138,18 +138,12 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class OcrReport:
-    """What was read from pictures of pages.
+    """What was read from pictures of pages."""
 
-    Attributes:
-        pages: 1-based numbers of the pages that were read so.
-        lowest: confidence of the least certain word, 0 to 1.
-        mean: of the confidences of all words.
-        doubtful: begin and end, in the text of the document, of the words whose reading is uncertain.
-    """
-
-    pages: tuple[int, ...]
-    lowest: float
-    mean: float
+    pages: tuple[int, ...]  # 1-based numbers of the pages that were read so
+    lowest: float  # confidence of the least certain word, 0 to 1
+    mean: float  # of the confidences of all words
+    # begin and end, in the text of the document, of the words whose reading is uncertain
     doubtful: tuple[tuple[int, int], ...] = ()
 
 

@@ -160,15 +160,10 @@ def _match_footnote(state: StateBlock, line: int) -> re.Match[str] | None:
 
 @dataclass(slots=True)
 class _TokenReader:
-    """Gathers sections from the tokens of the parser.
+    """Gathers sections from the tokens of the parser."""
 
-    Attributes:
-        footnotes: names of the footnotes that are defined; references to them are left out of the text.
-        targets: of all links and pictures.
-    """
-
-    footnotes: set[str]
-    targets: set[str] = field(default_factory=set)
+    footnotes: set[str]  # names of the footnotes that are defined; references to them are left out of the text
+    targets: set[str] = field(default_factory=set)  # of all links and pictures
     account: Account = field(default_factory=Account)
     sections: Sections = field(default_factory=Sections)
     mark: str = ""  # of list items that have no words yet

@@ -51,15 +51,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Seams:
-    """Places at which another document is cut.
+    """Places at which another document is cut."""
 
-    Attributes:
-        cuts: offsets in the text at which a passage begins, ascending.
-        headings: indices of the sections whose headings are passages.
-    """
-
-    cuts: tuple[int, ...] = ()
-    headings: frozenset[int] = frozenset()
+    cuts: tuple[int, ...] = ()  # offsets in the text at which a passage begins, ascending
+    headings: frozenset[int] = frozenset()  # indices of the sections whose headings are passages
 
 
 def passages(document: Document, seams: Seams = Seams()) -> tuple[Passage, ...]:

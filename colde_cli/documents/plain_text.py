@@ -116,14 +116,10 @@ def read_text(data: bytes, path: str, name: str) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Lines between blank lines.
-
-    Attributes:
-        level: of a heading; 0 for text.
-    """
+    """Lines between blank lines."""
 
     lines: tuple[str, ...]
-    level: int = 0
+    level: int = 0  # of a heading; 0 for text
 
     @property
     def first(self) -> str:
@@ -150,15 +146,10 @@ def _without_page_breaks(text: str, account: Account) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """The first or the last line of a page.
+    """The first or the last line of a page."""
 
-    Attributes:
-        page: its number, from 1.
-        at: index of the line in the page.
-    """
-
-    page: int
-    at: int
+    page: int  # its number, from 1
+    at: int  # index of the line in the page
     line: str
 
 

@@ -54,20 +54,14 @@ class ReviewRemark:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The remarks of a file.
-
-    Attributes:
-        document: the text of the file, into which `ReviewRemark.words` point.
-        comments: remarks on places of that text.
-        listed: remarks that the text itself lists, in case it is no version of what was reviewed.
-        other: what stands in the text around these: salutation, introduction, closing.
-    """
+    """The remarks of a file."""
 
     path: str
-    document: Document
-    comments: tuple[ReviewRemark, ...] = ()
+    document: Document  # the text of the file, into which `ReviewRemark.words` point
+    comments: tuple[ReviewRemark, ...] = ()  # remarks on places of that text
+    # remarks that the text itself lists, in case it is no version of what was reviewed
     listed: tuple[ReviewRemark, ...] = ()
-    other: tuple[str, ...] = ()
+    other: tuple[str, ...] = ()  # what stands in the text around these: salutation, introduction, closing
 
 
 def read_review(path: str | Path, *, password: str | None = None) -> Review:

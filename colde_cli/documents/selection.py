@@ -129,20 +129,13 @@ def remove_spans(document: Document, spans: Sequence[Span], sections: Collection
 
 @dataclass(slots=True)
 class _Layout:
-    """A new text made of pieces of an old text, with a blank line between them.
+    """A new text made of pieces of an old text, with a blank line between them."""
 
-    Attributes:
-        text: the old text.
-        old: span of each piece in the old text.
-        new: offset of each piece in the new text.
-        length: of the new text so far.
-    """
-
-    text: str
+    text: str  # the old text
     pieces: list[str] = field(default_factory=list)
-    old: list[Span] = field(default_factory=list)
-    new: list[int] = field(default_factory=list)
-    length: int = 0
+    old: list[Span] = field(default_factory=list)  # span of each piece in the old text
+    new: list[int] = field(default_factory=list)  # offset of each piece in the new text
+    length: int = 0  # of the new text so far
 
     def add(self, piece: Span) -> int:
         """Add a piece; return its new offset."""

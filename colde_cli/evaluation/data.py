@@ -31,20 +31,13 @@ VALIDATION = "validation"
 
 @dataclass(frozen=True, slots=True)
 class TrainingDocument:
-    """A document with its labels: one line of a data file.
+    """A document with its labels: one line of a data file."""
 
-    Attributes:
-        id: unique among all documents of a run.
-        label: its class; None without one.
-        related: ids of the documents that it names as related.
-        split: "train", "validation" or "test"; None if the line names none.
-    """
-
-    id: str
+    id: str  # unique among all documents of a run
     document: Document
-    label: str | None
-    related: tuple[str, ...]
-    split: str | None
+    label: str | None  # its class; None without one
+    related: tuple[str, ...]  # ids of the documents that it names as related
+    split: str | None  # "train", "validation" or "test"; None if the line names none
     place: str
     file: int = 0
 
@@ -256,29 +249,19 @@ def _check_supervision(documents: Mapping[str, TrainingDocument]) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvaluationSet:
-    """Documents and labelled pairs that share one threshold.
-
-    Attributes:
-        pairs: the pairs to measure, ordered by their ids.
-        validation: the pairs that set threshold, calibration and centre; none of them is measured.
-        background: ids of the documents that give the baselines their word statistics.
-        background_split: "training" or "all": which documents these are.
-        gallery: ids of the documents that retrieval searches through.
-        relevant: for every document of the gallery with partners, the ids of its partners.
-        relevance: "links" or "labels": what makes two documents partners.
-        contradictions: if every related pair has one label in common, the number of unrelated pairs that have one
-            too; otherwise 0.
-    """
+    """Documents and labelled pairs that share one threshold."""
 
     name: str
     documents: Mapping[str, Document]
-    pairs: tuple[LabelledPair, ...]
+    pairs: tuple[LabelledPair, ...]  # the pairs to measure, ordered by their ids
+    # the pairs that set threshold, calibration and centre; none of them is measured
     validation: tuple[LabelledPair, ...]
-    background: tuple[str, ...]
-    background_split: str
-    gallery: tuple[str, ...]
-    relevant: Mapping[str, frozenset[str]]
-    relevance: str
+    background: tuple[str, ...]  # ids of the documents that give the baselines their word statistics
+    background_split: str  # "training" or "all": which documents these are
+    gallery: tuple[str, ...]  # ids of the documents that retrieval searches through
+    relevant: Mapping[str, frozenset[str]]  # for every document of the gallery with partners, the ids of its partners
+    relevance: str  # "links" or "labels": what makes two documents partners
+    # if every related pair has one label in common, the number of unrelated pairs that have one too; otherwise 0
     contradictions: int
 
     @property

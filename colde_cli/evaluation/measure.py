@@ -53,31 +53,21 @@ Attack = Callable[[ModelSystem, EvaluationSet, float | None], RobustnessResult]
 
 @dataclass(frozen=True, slots=True)
 class MeasurementPlan:
-    """How to measure.
+    """How to measure."""
 
-    Attributes:
-        split: the split that was asked for, for the record.
-        retrieval: search the partners of every document.
-        draws: number of draws of the bootstrap; 0 for no intervals and no tests of AUC.
-    """
-
-    split: str = "test"
-    retrieval: bool = False
-    draws: int = 2000
+    split: str = "test"  # the split that was asked for, for the record
+    retrieval: bool = False  # search the partners of every document
+    draws: int = 2000  # number of draws of the bootstrap; 0 for no intervals and no tests of AUC
     seed: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SystemRun:
-    """A measured system with what tests and averages need.
-
-    Attributes:
-        right: bool [P], where its verdict is right; None without verdicts.
-    """
+    """A measured system with what tests and averages need."""
 
     measured: SystemResult
     draws: Mapping[str, Draws]
-    right: Bools | None
+    right: Bools | None  # bool [P], where its verdict is right; None without verdicts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

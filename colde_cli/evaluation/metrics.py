@@ -79,20 +79,14 @@ def _ratio(above: Floats, below: Floats, otherwise: float) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class PairMetrics:
-    """How well scores tell related pairs from unrelated ones, over all pairs at once.
-
-    Attributes:
-        field_auc: mean of the AUCs of the single data files if there are several; else as `auc`.
-        average_precision: area under the precision-recall curve, as a step function.
-        threshold: the score from which a pair counts as related; the figures below are measured at it.
-    """
+    """How well scores tell related pairs from unrelated ones, over all pairs at once."""
 
     pairs: int
     positives: int
     auc: float
-    field_auc: float
-    average_precision: float
-    threshold: float
+    field_auc: float  # mean of the AUCs of the single data files if there are several; else as `auc`
+    average_precision: float  # area under the precision-recall curve, as a step function
+    threshold: float  # the score from which a pair counts as related; the figures below are measured at it
     precision: float
     recall: float
     f1: float
@@ -150,30 +144,20 @@ _BARS = 24
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Counts of related and unrelated pairs by score, in bars of equal width.
+    """Counts of related and unrelated pairs by score, in bars of equal width."""
 
-    Attributes:
-        edges: of the bars, one more than there are bars.
-    """
-
-    edges: tuple[float, ...]
+    edges: tuple[float, ...]  # of the bars, one more than there are bars
     related: tuple[int, ...]
     unrelated: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """The plots of one system on one evaluation set.
+    """The plots of one system on one evaluation set."""
 
-    Attributes:
-        roc: (false positive rate, true positive rate) from (0, 0) to (1, 1).
-        precision_recall: (recall, precision), recall ascending.
-        reliability: bins of probabilities; empty without a calibration.
-    """
-
-    roc: Points
-    precision_recall: Points
-    reliability: tuple[Bin, ...]
+    roc: Points  # (false positive rate, true positive rate) from (0, 0) to (1, 1)
+    precision_recall: Points  # (recall, precision), recall ascending
+    reliability: tuple[Bin, ...]  # bins of probabilities; empty without a calibration
     histogram: Histogram
 
 
@@ -204,15 +188,11 @@ _DRAWS = 200
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Pairs with similar probabilities.
-
-    Attributes:
-        share: the share of them that is related, in [0, 1].
-    """
+    """Pairs with similar probabilities."""
 
     count: int
     probability: float
-    share: float
+    share: float  # the share of them that is related, in [0, 1]
 
 
 def reliability(related: NDArray[np.bool_], probabilities: NDArray[np.float64], bins: int = BINS) -> tuple[Bin, ...]:
@@ -297,15 +277,10 @@ def _score_table(scorer: PairScorer, gallery: Sequence[str]) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
-    """One metric under B random weightings. All systems see the same weightings, so that differences are paired.
+    """One metric under B random weightings. All systems see the same weightings, so that differences are paired."""
 
-    Attributes:
-        documents: [B], values with random weights of documents.
-        pairs: [B], values with random weights of pairs; zeros for a metric of queries.
-    """
-
-    documents: Floats
-    pairs: Floats
+    documents: Floats  # [B], values with random weights of documents
+    pairs: Floats  # [B], values with random weights of pairs; zeros for a metric of queries
 
     def minus(self, other: Self) -> Draws:
         """The difference of two metrics, draw by draw."""

@@ -39,37 +39,25 @@ FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Metrics of a threshold and a calibration; None without one.
-
-    Attributes:
-        ece: expected calibration error of the probabilities, over 15 bins of equal size.
-    """
+    """Metrics of a threshold and a calibration; None without one."""
 
     f1: float | None
     accuracy: float | None
-    ece: float | None
+    ece: float | None  # expected calibration error of the probabilities, over 15 bins of equal size
     brier: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Refit:
-    """A new threshold and calibration.
+    """A new threshold and calibration."""
 
-    Attributes:
-        pairs: number of pairs that they are fitted to.
-        positives: number of related ones among them.
-        old_threshold: of the model; None without one.
-        before: quality of the old ones on all pairs.
-        after: quality of new ones on pairs outside their fit (5-fold cross-validation).
-    """
-
-    pairs: int
-    positives: int
-    old_threshold: float | None
+    pairs: int  # number of pairs that they are fitted to
+    positives: int  # number of related ones among them
+    old_threshold: float | None  # of the model; None without one
     threshold: float
     calibration: Calibration
-    before: Quality
-    after: Quality
+    before: Quality  # quality of the old ones on all pairs
+    after: Quality  # quality of new ones on pairs outside their fit (5-fold cross-validation)
 
 
 def fit_to_field(profile: FieldProfile) -> Fit:

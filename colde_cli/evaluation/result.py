@@ -103,17 +103,12 @@ class PairedTest:
 
 @dataclass(frozen=True, slots=True)
 class RobustnessResult:
-    """The scores of one model on changed documents, ready to be shown.
+    """The scores of one model on changed documents, ready to be shown."""
 
-    Attributes:
-        json: the report as objects, lists, strings, numbers and null.
-        tables: title, header and rows of text of every table.
-        notes: whole sentences that a reader of the tables must know.
-    """
-
-    json: Mapping[str, Any]
+    json: Mapping[str, Any]  # the report as objects, lists, strings, numbers and null
+    # title, header and rows of text of every table
     tables: tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]], ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # whole sentences that a reader of the tables must know
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,18 +156,12 @@ class SetResult:
 
 @dataclass(frozen=True, slots=True)
 class SystemFacts:
-    """A system of an evaluation, and where it ran.
-
-    Attributes:
-        kind: "model", "part" (of a model's score) or "control" (a baseline).
-        precision: "int8", "fp16" or "fp32"; None for a baseline.
-        device: "cpu" or "cuda:N"; None for a baseline.
-    """
+    """A system of an evaluation, and where it ran."""
 
     name: str
-    kind: str
-    precision: str | None = None
-    device: str | None = None
+    kind: str  # "model", "part" (of a model's score) or "control" (a baseline)
+    precision: str | None = None  # "int8", "fp16" or "fp32"; None for a baseline
+    device: str | None = None  # "cpu" or "cuda:N"; None for a baseline
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,19 +36,13 @@ _BLOCK = 8
 
 @dataclass(frozen=True, slots=True)
 class PairFigures:
-    """How well scores under attack tell related pairs from unrelated ones, and how far they moved.
-
-    Attributes:
-        auc: None if all pairs have the same label.
-        f1: at the threshold of the clean scores; None without a threshold.
-        accuracy: at that threshold; None without one.
-        moved_related: mean of score under attack minus clean score, over related pairs; None without related pairs.
-    """
+    """How well scores under attack tell related pairs from unrelated ones, and how far they moved."""
 
     pairs: int
-    auc: float | None
-    f1: float | None
-    accuracy: float | None
+    auc: float | None  # None if all pairs have the same label
+    f1: float | None  # at the threshold of the clean scores; None without a threshold
+    accuracy: float | None  # at that threshold; None without one
+    # mean of score under attack minus clean score, over related pairs; None without related pairs
     moved_related: float | None
     moved_unrelated: float | None
 
@@ -75,18 +69,13 @@ def spearman(a: ArrayLike, b: ArrayLike) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class SelfRow:
-    """Documents compared with themselves under attack.
-
-    Attributes:
-        cosine_mean: mean change of the document vector z under attack f: cos(z(x), z(x)) − cos(z(x), z(f(x))).
-        score_mean: mean change of the document score.
-    """
+    """Documents compared with themselves under attack."""
 
     attack: str
     documents: int
-    cosine_mean: float
+    cosine_mean: float  # mean change of the document vector z under attack f: cos(z(x), z(x)) − cos(z(x), z(f(x)))
     cosine_max: float
-    score_mean: float
+    score_mean: float  # mean change of the document score
     score_max: float
 
 
@@ -108,34 +97,23 @@ class PairRow:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolReport:
-    """One protocol.
+    """One protocol."""
 
-    Attributes:
-        name: "length", "shuffle" or "elongation".
-        against_itself: one row for every attack; empty if the protocol has none.
-        notes: whole sentences on limits and samples.
-    """
-
-    name: str
+    name: str  # "length", "shuffle" or "elongation"
     title: str
-    against_itself: tuple[SelfRow, ...]
+    against_itself: tuple[SelfRow, ...]  # one row for every attack; empty if the protocol has none
     pairs: tuple[PairRow, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # whole sentences on limits and samples
 
 
 @dataclass(frozen=True, slots=True)
 class RobustnessReport:
-    """The scores of a model under attack.
-
-    Attributes:
-        threshold: the score from which a pair counts as related, chosen on clean scores; None without one.
-        protocols: in the order of the request.
-    """
+    """The scores of a model under attack."""
 
     model: str
-    threshold: float | None
+    threshold: float | None  # the score from which a pair counts as related, chosen on clean scores; None without one
     seed: int
-    protocols: tuple[ProtocolReport, ...]
+    protocols: tuple[ProtocolReport, ...]  # in the order of the request
 
     def to_json(self) -> dict[str, Any]:
         """The report as objects, lists, strings, numbers and null."""
@@ -174,21 +152,14 @@ def _numbers(*values: float | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bench:
-    """A model with the documents and pairs that every protocol works on.
-
-    Attributes:
-        documents: the documents in pairs, by id.
-        encodings: of the unchanged documents, by id.
-        clean: scores of the unchanged pairs, [P].
-        threshold: the score from which a pair counts as related; None without one.
-    """
+    """A model with the documents and pairs that every protocol works on."""
 
     encoder: DocumentEncoder
-    documents: Mapping[str, Document]
-    encodings: Mapping[str, Encoding]
+    documents: Mapping[str, Document]  # the documents in pairs, by id
+    encodings: Mapping[str, Encoding]  # of the unchanged documents, by id
     pairs: tuple[LabelledPair, ...]
-    clean: Array
-    threshold: float | None
+    clean: Array  # scores of the unchanged pairs, [P]
+    threshold: float | None  # the score from which a pair counts as related; None without one
     seed: int
 
     @property
@@ -354,20 +325,13 @@ def _sections(encoding: Encoding) -> list[list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class ElongationOptions:
-    """How far documents are elongated.
+    """How far documents are elongated."""
 
-    Attributes:
-        times: the values of m, the number of repetitions.
-        max_chunks: the longest document at chunk level; a document that would be longer gets a smaller m.
-        text_documents: number of documents to elongate at text level, which encodes every repetition; those of the
-            first pairs.
-        max_tokens: the longest document at text level.
-    """
-
-    times: tuple[int, ...] = (1, 2, 4, 8, 16, 100)
-    max_chunks: int = 2048
+    times: tuple[int, ...] = (1, 2, 4, 8, 16, 100)  # the values of m, the number of repetitions
+    max_chunks: int = 2048  # the longest document at chunk level; a document that would be longer gets a smaller m
+    # number of documents to elongate at text level, which encodes every repetition; those of the first pairs
     text_documents: int = 20
-    max_tokens: int = 32_768
+    max_tokens: int = 32_768  # the longest document at text level
 
 
 def elongation(bench: Bench, options: ElongationOptions) -> Iterable[ProtocolReport]:

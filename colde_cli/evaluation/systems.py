@@ -27,15 +27,10 @@ DOCS = "docs"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredVerdicts:
-    """Verdicts and probabilities by the threshold and calibration stored with a system, as its users see them.
+    """Verdicts and probabilities by the threshold and calibration stored with a system, as its users see them."""
 
-    Attributes:
-        called: bool [P], the pairs that it calls related.
-        probabilities: [P], that they are related; None without a stored calibration.
-    """
-
-    called: NDArray[np.bool_]
-    probabilities: FloatArray | None
+    called: NDArray[np.bool_]  # bool [P], the pairs that it calls related
+    probabilities: FloatArray | None  # [P], that they are related; None without a stored calibration
 
 
 def joined_verdicts(parts: Sequence[StoredVerdicts]) -> StoredVerdicts:

@@ -39,21 +39,13 @@ class ViewOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Views:
-    """The R rows that the head reads.
+    """The R rows that the head reads."""
 
-    Attributes:
-        chunks: the chunks of each row, as numbers of the store.
-        positions: q of the chunks of each row.
-        sections: int64 [R], p.
-        partners: int64 [R], the row whose chunks are keys and values.
-        owners: int64 [R], the place in the batch of each row's document.
-    """
-
-    chunks: tuple[IntArray, ...]
-    positions: tuple[IntArray, ...]
-    sections: IntArray
-    partners: IntArray
-    owners: IntArray
+    chunks: tuple[IntArray, ...]  # the chunks of each row, as numbers of the store
+    positions: tuple[IntArray, ...]  # q of the chunks of each row
+    sections: IntArray  # int64 [R], p
+    partners: IntArray  # int64 [R], the row whose chunks are keys and values
+    owners: IntArray  # int64 [R], the place in the batch of each row's document
 
     def __len__(self) -> int:
         return len(self.chunks)

@@ -29,18 +29,12 @@ _FILES = (CONFIG, TOKENIZER, WEIGHTS)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Backbone:
-    """A pretrained BERT, or a Longformer.
-
-    Attributes:
-        fields: of the network's Hugging Face configuration.
-        weights: names without prefix.
-        tokenizer: the text of `tokenizer.json`.
-    """
+    """A pretrained BERT, or a Longformer."""
 
     name: str
-    fields: dict[str, Any]
-    weights: Mapping[str, Tensor]
-    tokenizer: str
+    fields: dict[str, Any]  # of the network's Hugging Face configuration
+    weights: Mapping[str, Tensor]  # names without prefix
+    tokenizer: str  # the text of `tokenizer.json`
 
 
 def load_backbone(name: str, *, longformer: bool = False) -> Backbone:

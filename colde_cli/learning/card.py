@@ -26,28 +26,18 @@ _FIGURES = (
 
 @dataclass(frozen=True, slots=True)
 class CardFacts:
-    """What the card says beyond recipe and figures.
+    """What the card says beyond recipe and figures."""
 
-    Attributes:
-        name: of the model.
-        command: the command line.
-        training_documents: number of documents that trained.
-        judged: whether somebody judged the validation pairs; else labels and links made them.
-        note: of the person who trained it (licence, purpose).
-        served: figures of the finished model, where its score has more parts than the trained cosine.
-        start: name of the model that the run continued from; "" without.
-        parts: figures of the parts of the score.
-    """
-
-    name: str
-    command: str
+    name: str  # of the model
+    command: str  # the command line
     files: Sequence[DataFile]
-    training_documents: int
-    judged: bool
-    note: str = ""
+    training_documents: int  # number of documents that trained
+    judged: bool  # whether somebody judged the validation pairs; else labels and links made them
+    note: str = ""  # of the person who trained it (licence, purpose)
+    # figures of the finished model, where its score has more parts than the trained cosine
     served: PairMetrics | None = None
-    start: str = ""
-    parts: Sequence[PartFigures] = ()
+    start: str = ""  # name of the model that the run continued from; "" without
+    parts: Sequence[PartFigures] = ()  # figures of the parts of the score
 
 
 def write_card(facts: CardFacts, config: EncoderConfig, recipe: Recipe, outcome: Outcome) -> str:

@@ -36,15 +36,10 @@ _PASS = 2048
 
 @dataclass(frozen=True, slots=True)
 class MicroBatch:
-    """Chunks of similar length that go through BERT together.
+    """Chunks of similar length that go through BERT together."""
 
-    Attributes:
-        rows: int64 [b], the places of these chunks in the batch.
-        inputs: arguments of `ChunkEncoder.forward`, without a mask if nothing is padded.
-    """
-
-    rows: Tensor
-    inputs: dict[str, Tensor]
+    rows: Tensor  # int64 [b], the places of these chunks in the batch
+    inputs: dict[str, Tensor]  # arguments of `ChunkEncoder.forward`, without a mask if nothing is padded
 
 
 def cached_backward(

@@ -33,21 +33,13 @@ Texts = TypeVar("Texts")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task(Generic[Texts]):
-    """The data of a run.
+    """The data of a run."""
 
-    Attributes:
-        texts: all documents as the network reads them: chunks for CoLDE, packed rows for the other systems.
-        positives: which documents belong together.
-        split: training documents and validation pairs.
-        files: int64 [N], the number of the file that each document comes from.
-        run: hash of recipe, data and backbone.
-    """
-
-    texts: Texts
-    positives: Positives
-    split: Split
-    files: NDArray[np.int64]
-    run: str
+    texts: Texts  # all documents as the network reads them: chunks for CoLDE, packed rows for the other systems
+    positives: Positives  # which documents belong together
+    split: Split  # training documents and validation pairs
+    files: NDArray[np.int64]  # int64 [N], the number of the file that each document comes from
+    run: str  # hash of recipe, data and backbone
 
 
 _FILE = "checkpoint.pt"
@@ -55,27 +47,16 @@ _FILE = "checkpoint.pt"
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run has come.
+    """How far a run has come."""
 
-    Attributes:
-        epoch: epochs done.
-        batch: batches done of the current epoch.
-        step: batches done in all.
-        loss: sum of the losses of this epoch's batches.
-        best_epoch: the epoch that was validated best; 0 is the untrained model.
-        best_step: batches done by then, which is the number of updates of the weights that are kept.
-        best_auc: its ROC-AUC; -1 before the first validation.
-        stale: epochs since the best one.
-    """
-
-    epoch: int = 0
-    batch: int = 0
-    step: int = 0
-    loss: float = 0.0
-    best_epoch: int = 0
-    best_step: int = 0
-    best_auc: float = -1.0
-    stale: int = 0
+    epoch: int = 0  # epochs done
+    batch: int = 0  # batches done of the current epoch
+    step: int = 0  # batches done in all
+    loss: float = 0.0  # sum of the losses of this epoch's batches
+    best_epoch: int = 0  # the epoch that was validated best; 0 is the untrained model
+    best_step: int = 0  # batches done by then, which is the number of updates of the weights that are kept
+    best_auc: float = -1.0  # its ROC-AUC; -1 before the first validation
+    stale: int = 0  # epochs since the best one
 
     def add_batch(self, loss: float) -> None:
         """Count a batch."""
@@ -100,30 +81,19 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:
-    """A run as it stood after a batch, on disk: it goes on from there exactly.
+    """A run as it stood after a batch, on disk: it goes on from there exactly."""
 
-    Attributes:
-        run: hash of recipe, data and backbone; no other run goes on from this checkpoint.
-        untrained: validation figures before the first step, the baseline.
-        weights: all that training changes, by name.
-        best: the same at the best epoch.
-        optimiser: state of AdamW.
-        scheduler: state of the learning rate.
-        random: states of PyTorch's generators, the CPU's and each GPU's; those of NumPy follow from seed and step.
-        averages: of the weights, where they are averaged.
-        memory: what the system remembers of earlier batches.
-    """
-
-    run: str
+    run: str  # hash of recipe, data and backbone; no other run goes on from this checkpoint
     progress: Progress
-    untrained: dict[str, Any]
-    weights: dict[str, Tensor]
-    best: dict[str, Tensor]
-    optimiser: dict[str, Any]
-    scheduler: dict[str, Any]
+    untrained: dict[str, Any]  # validation figures before the first step, the baseline
+    weights: dict[str, Tensor]  # all that training changes, by name
+    best: dict[str, Tensor]  # the same at the best epoch
+    optimiser: dict[str, Any]  # state of AdamW
+    scheduler: dict[str, Any]  # state of the learning rate
+    # states of PyTorch's generators, the CPU's and each GPU's; those of NumPy follow from seed and step
     random: list[Tensor] = field(default_factory=list)
-    averages: dict[str, Tensor] = field(default_factory=dict)
-    memory: dict[str, Tensor] = field(default_factory=dict)
+    averages: dict[str, Tensor] = field(default_factory=dict)  # of the weights, where they are averaged
+    memory: dict[str, Tensor] = field(default_factory=dict)  # what the system remembers of earlier batches
 
     def save(self, folder: Path) -> None:
         """Write the checkpoint into the folder of its run; a write that fails leaves the last one whole."""
@@ -215,20 +185,13 @@ class Stopped(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended.
+    """How a run ended."""
 
-    Attributes:
-        progress: epochs and steps done, and the best epoch.
-        untrained: validation figures before the first step, the baseline.
-        trained: validation figures of the weights that are kept.
-        scores: score of every validation pair with these weights.
-        served: validation figures of the finished model, where its score has more parts than the trained cosine.
-    """
-
-    progress: Progress
-    untrained: PairMetrics
-    trained: PairMetrics
-    scores: tuple[float, ...]
+    progress: Progress  # epochs and steps done, and the best epoch
+    untrained: PairMetrics  # validation figures before the first step, the baseline
+    trained: PairMetrics  # validation figures of the weights that are kept
+    scores: tuple[float, ...]  # score of every validation pair with these weights
+    # validation figures of the finished model, where its score has more parts than the trained cosine
     served: PairMetrics | None = None
 
 

@@ -75,15 +75,10 @@ MEAN_TEMPERATURE = 0.07
 
 
 class ChunkRows(NamedTuple):
-    """The centred chunk vectors of B documents of up to C chunks.
+    """The centred chunk vectors of B documents of up to C chunks."""
 
-    Attributes:
-        vectors: [B, C, H]; what lies past a document's chunks is ignored.
-        shares: [B, C], the share of each chunk in its document, 0 past its chunks; rows sum to 1.
-    """
-
-    vectors: Tensor
-    shares: Tensor
+    vectors: Tensor  # [B, C, H]; what lies past a document's chunks is ignored
+    shares: Tensor  # [B, C], the share of each chunk in its document, 0 past its chunks; rows sum to 1
 
     def to(self, device: torch.device) -> ChunkRows:
         """The same on a device."""

@@ -38,18 +38,12 @@ class JudgedPairs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inputs:
-    """The documents and judged pairs of a run.
-
-    Attributes:
-        pairs: to train on; None without.
-        validation: to validate on; None without.
-        tokens: of a prepared file; else None, and the documents have their text.
-    """
+    """The documents and judged pairs of a run."""
 
     data: TrainingData
-    pairs: JudgedPairs | None
-    validation: JudgedPairs | None
-    tokens: TokenStore | None = None
+    pairs: JudgedPairs | None  # to train on; None without
+    validation: JudgedPairs | None  # to validate on; None without
+    tokens: TokenStore | None = None  # of a prepared file; else None, and the documents have their text
 
 
 def is_prepared(path: Path) -> bool:

@@ -21,15 +21,11 @@ from colde_cli.errors import OptionError
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """The processes of a run, seen from one of them, number `number` of `count`.
-
-    Attributes:
-        device: of this process; None if it is alone, and the device is not chosen yet.
-    """
+    """The processes of a run, seen from one of them, number `number` of `count`."""
 
     number: int = 0
     count: int = 1
-    device: torch.device | None = None
+    device: torch.device | None = None  # of this process; None if it is alone, and the device is not chosen yet
 
     @property
     def main(self) -> bool:

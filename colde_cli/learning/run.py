@@ -43,27 +43,20 @@ class TrainingDisplay(Observer, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One `colde train`: the data, the recipe and the folder to write.
+    """One `colde train`: the data, the recipe and the folder to write."""
 
-    Attributes:
-        data: files of documents, or one that `--prepare` wrote.
-        init: folder of the CoLDE model to continue from, also named as `backbone`; None for a new head.
-        pairs: file of judged training pairs.
-        validation: file of judged pairs, or the share of the documents to hold back.
-        command: the command line, for the card; `note` is its text of the user's own.
-    """
-
-    data: tuple[Path, ...]
+    data: tuple[Path, ...]  # files of documents, or one that `--prepare` wrote
     output: Path
     recipe: Recipe
     backbone: str
+    # folder of the CoLDE model to continue from, also named as `backbone`; None for a new head
     init: Path | None = None
-    pairs: Path | None = None
-    validation: Path | float = 0.1
+    pairs: Path | None = None  # file of judged training pairs
+    validation: Path | float = 0.1  # file of judged pairs, or the share of the documents to hold back
     device: str = "auto"
     resume: bool = False
     overwrite: bool = False
-    command: str = "colde train"
+    command: str = "colde train"  # the command line, for the card; `note` is its text of the user's own
     note: str = ""
 
     @property

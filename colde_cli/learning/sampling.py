@@ -26,18 +26,12 @@ from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms
 
 @dataclass(frozen=True, slots=True)
 class Positives:
-    """The relation "belongs together" among N documents: symmetric, but not transitive.
+    """The relation "belongs together" among N documents: symmetric, but not transitive."""
 
-    Attributes:
-        labels: int32 [N], the class of each document, -1 for none.
-        classes: the documents of each class.
-        links: the documents that each document is linked to.
-        excluded: the documents that each document was judged unrelated to, whatever labels and links say.
-    """
-
-    labels: NDArray[np.int32]
-    classes: tuple[NDArray[np.int64], ...]
-    links: tuple[frozenset[int], ...]
+    labels: NDArray[np.int32]  # int32 [N], the class of each document, -1 for none
+    classes: tuple[NDArray[np.int64], ...]  # the documents of each class
+    links: tuple[frozenset[int], ...]  # the documents that each document is linked to
+    # the documents that each document was judged unrelated to, whatever labels and links say
     excluded: tuple[frozenset[int], ...]
 
     @classmethod
@@ -112,19 +106,12 @@ _SCALE = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """The two sides of a run.
+    """The two sides of a run."""
 
-    Attributes:
-        training: numbers of the documents that train, ascending.
-        pairs: int64 [P, 2], validation pairs as document numbers.
-        related: bool [P], True for pairs that belong together.
-        judged: whether somebody judged the pairs; else they were made from labels and links.
-    """
-
-    training: NDArray[np.int64]
-    pairs: NDArray[np.int64]
-    related: NDArray[np.bool_]
-    judged: bool
+    training: NDArray[np.int64]  # numbers of the documents that train, ascending
+    pairs: NDArray[np.int64]  # int64 [P, 2], validation pairs as document numbers
+    related: NDArray[np.bool_]  # bool [P], True for pairs that belong together
+    judged: bool  # whether somebody judged the pairs; else they were made from labels and links
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -50,17 +50,11 @@ class PartFigures:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A model as it is served.
+    """A model as it is served."""
 
-    Attributes:
-        config: with weights, thresholds and calibrations.
-        metrics: of its verdicts on the validation pairs.
-        parts: of files with enough pairs for weights of their own.
-    """
-
-    config: ModelConfig
-    metrics: PairMetrics
-    parts: tuple[PartFigures, ...] = ()
+    config: ModelConfig  # with weights, thresholds and calibrations
+    metrics: PairMetrics  # of its verdicts on the validation pairs
+    parts: tuple[PartFigures, ...] = ()  # of files with enough pairs for weights of their own
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -43,21 +43,13 @@ Tokenized = list[tuple[int, NDArray[np.int32], NDArray[np.uint8]]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenStore:
-    """The tokens of N documents, one section after another; bare headings over sub-sections are left out.
+    """The tokens of N documents, one section after another; bare headings over sub-sections are left out."""
 
-    Attributes:
-        ids: int32 [T], token ids without specials.
-        breaks: uint8 [T], what begins with each token: 1 a sentence, 2 a word, 3 both.
-        starts: int64 [S + 1], where each section begins in `ids`.
-        sections: int32 [S], the number of each section within its document.
-        documents: int64 [N + 1], the first section of each document.
-    """
-
-    ids: NDArray[np.int32]
-    breaks: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    sections: NDArray[np.int32]
-    documents: NDArray[np.int64]
+    ids: NDArray[np.int32]  # int32 [T], token ids without specials
+    breaks: NDArray[np.uint8]  # uint8 [T], what begins with each token: 1 a sentence, 2 a word, 3 both
+    starts: NDArray[np.int64]  # int64 [S + 1], where each section begins in `ids`
+    sections: NDArray[np.int32]  # int32 [S], the number of each section within its document
+    documents: NDArray[np.int64]  # int64 [N + 1], the first section of each document
 
     def chunked(self, tokenizer: str, chunk_tokens: int) -> ChunkStore:
         """Cut every section into chunks of so many tokens, specials included, as `Chunker` does."""

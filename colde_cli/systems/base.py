@@ -242,26 +242,17 @@ def load_system(folder: SystemFolder, attention: Attention = "sdpa") -> System:
 
 @dataclass(frozen=True, slots=True)
 class Pretraining:
-    """How a network learns without labels.
+    """How a network learns without labels."""
 
-    Attributes:
-        objective: a name of the system's `pretraining`.
-        epochs: passes over the documents.
-        batch_size: documents in a batch, which are each other's alternatives.
-        learning_rate: AdamW's peak.
-        seed: of batches, of what is drawn from them, and of dropout.
-        told: called with 1 after every batch.
-    """
-
-    objective: str
-    epochs: int
-    batch_size: int
-    learning_rate: float
+    objective: str  # a name of the system's `pretraining`
+    epochs: int  # passes over the documents
+    batch_size: int  # documents in a batch, which are each other's alternatives
+    learning_rate: float  # AdamW's peak
     precision: Literal["fp32", "bf16"] = "fp32"
-    seed: int = 0
+    seed: int = 0  # of batches, of what is drawn from them, and of dropout
     weight_decay: float = 0.01
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
-    told: Callable[[int], None] = lambda count: None
+    told: Callable[[int], None] = lambda count: None  # called with 1 after every batch
 
     @property
     def autocast(self) -> torch.autocast:

@@ -96,17 +96,11 @@ class SmithSizes:
 
 
 class Blocks(NamedTuple):
-    """The blocks of D documents.
+    """The blocks of D documents."""
 
-    Attributes:
-        vectors: h [D, R, H], unit length, zeros where there is no block.
-        present: bool [D, R].
-        words: [B, L, H], states of the words of the B blocks there are, in reading order.
-    """
-
-    vectors: Tensor
-    present: Tensor
-    words: Tensor
+    vectors: Tensor  # h [D, R, H], unit length, zeros where there is no block
+    present: Tensor  # bool [D, R]
+    words: Tensor  # [B, L, H], states of the words of the B blocks there are, in reading order
 
 
 class BertStates(NamedTuple):
@@ -332,17 +326,11 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class MaskingVocabulary:
-    """The token ids that masking chooses from.
+    """The token ids that masking chooses from."""
 
-    Attributes:
-        size: number of token ids.
-        mask: id of [MASK].
-        specials: ids that are never hidden and never drawn, padding (0) and [MASK] among them.
-    """
-
-    size: int
-    mask: int
-    specials: tuple[int, ...]
+    size: int  # number of token ids
+    mask: int  # id of [MASK]
+    specials: tuple[int, ...]  # ids that are never hidden and never drawn, padding (0) and [MASK] among them
 
     @classmethod
     def of(cls, tokenizer: TextTokenizer, size: int) -> MaskingVocabulary:
@@ -392,19 +380,12 @@ def draw_blocks(present: NDArray[np.bool_], generator: np.random.Generator) -> N
 
 
 class MaskedBatch(NamedTuple):
-    """D documents with words, and perhaps blocks, to guess.
+    """D documents with words, and perhaps blocks, to guess."""
 
-    Attributes:
-        shown: int64 [D, R, L], as the network reads them.
-        rows: int64 [D, R, L], as they are.
-        chosen: bool [D, R, L], words to guess.
-        hidden: bool [D, R], blocks to guess; None with "wp".
-    """
-
-    shown: IntArray
-    rows: IntArray
-    chosen: NDArray[np.bool_]
-    hidden: NDArray[np.bool_] | None
+    shown: IntArray  # int64 [D, R, L], as the network reads them
+    rows: IntArray  # int64 [D, R, L], as they are
+    chosen: NDArray[np.bool_]  # bool [D, R, L], words to guess
+    hidden: NDArray[np.bool_] | None  # bool [D, R], blocks to guess; None with "wp"
 
     @classmethod
     def of(

@@ -66,17 +66,11 @@ _ENDING = _BLANKS + ":.—–-"
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """The number of a heading.
+    """The number of a heading."""
 
-    Attributes:
-        scheme: "decimal", "roman", "letter", or the word before it ("article").
-        parts: (2, 1) for "2.1"; letters count from 1.
-        rest: the heading without the number.
-    """
-
-    scheme: str
-    parts: tuple[int, ...]
-    rest: str
+    scheme: str  # "decimal", "roman", "letter", or the word before it ("article")
+    parts: tuple[int, ...]  # (2, 1) for "2.1"; letters count from 1
+    rest: str  # the heading without the number
 
     @property
     def by_word(self) -> bool:

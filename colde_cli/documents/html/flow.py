@@ -100,37 +100,26 @@ class Tap:
 
 @dataclass(slots=True)
 class TextFlow:
-    """Text that belongs together: the body, or a text outside it that interrupts the body.
+    """Text that belongs together: the body, or a text outside it that interrupts the body."""
 
-    Attributes:
-        kind: None for the body.
-        about: what its texts belong to.
-        inline: a flow without paragraphs: all of it is one text.
-        heading: level of the open heading; 0 without one.
-        flushed: number of paragraphs that were taken out.
-        script: number of pieces, if the last one is a sub- or superscript.
-        write: writes that script, given the text after it.
-        tables: rows of each open data table; None for a table that lays out.
-        columns: the places of the cells with text of a row.
-    """
-
-    kind: OutsideKind | None = None
-    about: str = ""
-    inline: bool = False
+    kind: OutsideKind | None = None  # None for the body
+    about: str = ""  # what its texts belong to
+    inline: bool = False  # a flow without paragraphs: all of it is one text
     pieces: list[str] = field(default_factory=list)
     taps: list[Tap] = field(default_factory=list)
-    heading: int = 0
+    heading: int = 0  # level of the open heading; 0 without one
     pre: int = 0
     breaks: int = 0
     quotes: int = 0
-    flushed: int = 0
-    script: int = -1
-    write: Callable[[str], str] = str
+    flushed: int = 0  # number of paragraphs that were taken out
+    script: int = -1  # number of pieces, if the last one is a sub- or superscript
+    write: Callable[[str], str] = str  # writes that script, given the text after it
     lists: list[_List] = field(default_factory=list)
     mark: str = ""
+    # rows of each open data table; None for a table that lays out
     tables: list[list[str] | None] = field(default_factory=list)
     cells: list[str] = field(default_factory=list)
-    columns: list[str] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list)  # the places of the cells with text of a row
     column: int = 0
 
     @property

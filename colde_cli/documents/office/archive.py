@@ -86,17 +86,11 @@ class ElementList(XmlHandler):
 
 
 class ZipFormat(NamedTuple):
-    """A kind of file.
+    """A kind of file."""
 
-    Attributes:
-        name: for messages, e.g. "Word document".
-        suffix: of its files, e.g. ".docx".
-        prefixes: namespace address -> prefix of its elements.
-    """
-
-    name: str
-    suffix: str
-    prefixes: Mapping[str, str]
+    name: str  # for messages, e.g. "Word document".
+    suffix: str  # of its files, e.g. ".docx".
+    prefixes: Mapping[str, str]  # namespace address -> prefix of its elements
 
     @property
     def article(self) -> str:
@@ -331,15 +325,10 @@ _UNSEEN_VALUES = frozenset(("c:f", "c:formatCode", "c:sqref", ":f", ":formatCode
 
 
 class PartRelation(NamedTuple):
-    """What a part refers to.
+    """What a part refers to."""
 
-    Attributes:
-        kind: the last word of its type: "image", "hyperlink", "chart".
-        target: the name of a part, or an address outside the file.
-    """
-
-    kind: str
-    target: str
+    kind: str  # the last word of its type: "image", "hyperlink", "chart"
+    target: str  # the name of a part, or an address outside the file
     external: bool = False
 
 

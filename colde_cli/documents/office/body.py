@@ -30,41 +30,26 @@ _READ_AS = {
 
 
 class Letters(NamedTuple):
-    """How letters look, as far as it changes what they say.
-
-    Attributes:
-        script: 1 raised, -1 lowered, 0 neither.
-        font: a font of symbols, or "".
-        faint: why they cannot be seen, though they are not marked as hidden; "" if they can be.
-    """
+    """How letters look, as far as it changes what they say."""
 
     hidden: bool = False
     struck: bool = False
-    script: int = 0
-    font: str = ""
-    faint: str = ""
+    script: int = 0  # 1 raised, -1 lowered, 0 neither
+    font: str = ""  # a font of symbols, or ""
+    faint: str = ""  # why they cannot be seen, though they are not marked as hidden; "" if they can be
 
 
 @dataclass(slots=True)
 class TextStyle:
-    """A style of paragraphs or letters, with what it states itself; what is None stands in the style it is based on.
+    """A style of paragraphs or letters, with what it states itself; what is None stands in the style it is based on."""
 
-    Attributes:
-        name: as the editor shows it, in lower case.
-        based_on: identifier of another style.
-        level: of a heading, 1 the outermost; 0 for text.
-        list: identifier of the list that its paragraphs are items of.
-        list_level: their level in it.
-        master: the style of pages that a paragraph or table begins; "" for none.
-        letters: what is stated of its letters, by the names of `Letters` and others that the format knows.
-    """
-
-    name: str = ""
-    based_on: str = ""
-    level: int | None = None
-    list: str | None = None
-    list_level: str | None = None
-    master: str | None = None
+    name: str = ""  # as the editor shows it, in lower case
+    based_on: str = ""  # identifier of another style
+    level: int | None = None  # of a heading, 1 the outermost; 0 for text
+    list: str | None = None  # identifier of the list that its paragraphs are items of
+    list_level: str | None = None  # their level in it
+    master: str | None = None  # the style of pages that a paragraph or table begins; "" for none
+    # what is stated of its letters, by the names of `Letters` and others that the format knows
     letters: dict[str, Any] = field(default_factory=dict)
 
 
@@ -164,21 +149,14 @@ class Stretches:
 
 @dataclass(slots=True)
 class Paragraph:
-    """A paragraph that is being read.
-
-    Attributes:
-        level: of a heading, if the paragraph itself states it; 0 for text; None leaves it to the style.
-        notes: texts of its notes.
-        number: that is counted before it.
-        cut: something else stands between its last letters and the next ones.
-    """
+    """A paragraph that is being read."""
 
     style: str = ""
-    level: int | None = None
+    level: int | None = None  # of a heading, if the paragraph itself states it; 0 for text; None leaves it to the style
     pieces: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    number: Counted | None = None
-    cut: bool = False
+    notes: list[str] = field(default_factory=list)  # texts of its notes
+    number: Counted | None = None  # that is counted before it
+    cut: bool = False  # something else stands between its last letters and the next ones
     _script: int = 0
     _scripted: list[str] = field(default_factory=list)
 
@@ -254,21 +232,14 @@ class Note:
 
 @dataclass(slots=True)
 class Body(XmlHandler):
-    """Puts paragraphs, tables and notes into sections, in reading order.
-
-    Attributes:
-        title: words of the first paragraph in the style of a title.
-        tracked: number of tracked changes.
-        rejects: they are read as rejected.
-        counted_numbers: whether headings or list items are counted.
-    """
+    """Puts paragraphs, tables and notes into sections, in reading order."""
 
     builder: DocumentBuilder
     styles: Styles
-    title: str = ""
-    tracked: int = 0
-    rejects: bool = field(default=False, kw_only=True)
-    counted_numbers: bool = False
+    title: str = ""  # words of the first paragraph in the style of a title
+    tracked: int = 0  # number of tracked changes
+    rejects: bool = field(default=False, kw_only=True)  # they are read as rejected
+    counted_numbers: bool = False  # whether headings or list items are counted
     _skipping: int = 0  # depth inside an element that is left out
     _elements: list[Element] = field(default_factory=list)
     _receiver: XmlHandler | None = None

@@ -116,13 +116,9 @@ def _add_backgrounds(account: Account, parts: OdtParts, styles: OdtStyles) -> No
 
 @dataclass(slots=True)
 class PageMargins(OdtBody):
-    """The headers and footers in `styles.xml`, as texts beside the body.
+    """The headers and footers in `styles.xml`, as texts beside the body."""
 
-    Attributes:
-        used: identifiers of the page styles that occur.
-    """
-
-    used: Iterable[str] = ()
+    used: Iterable[str] = ()  # identifiers of the page styles that occur
     _master: str = ""
 
     def begin_before(self, name: str, attributes: Attributes) -> Element:

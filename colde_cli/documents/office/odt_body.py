@@ -65,15 +65,10 @@ class _OdtFrame:
 
 @dataclass(slots=True)
 class OdtBody(OdtText):
-    """The body in `content.xml`; automatic styles come first, and a note is inside the paragraph that refers to it.
+    """The body in `content.xml`; automatic styles come first, and a note is inside the paragraph that refers to it."""
 
-    Attributes:
-        parts: of the file.
-        running: it is a header or a footer, where numbers of pages are written `#`.
-    """
-
-    parts: OdtParts = field(kw_only=True)
-    running: bool = False
+    parts: OdtParts = field(kw_only=True)  # of the file
+    running: bool = False  # it is a header or a footer, where numbers of pages are written `#`
     forms: FormControls = field(init=False)
     _frames: list[_OdtFrame] = field(default_factory=list)
     _choices: list[list[str]] = field(default_factory=list)

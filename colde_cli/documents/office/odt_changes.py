@@ -26,15 +26,10 @@ class _Event(NamedTuple):
 
 @dataclass(slots=True)
 class RejectedChanges(XmlHandler):
-    """Passes the elements of a text on, as they were before its changes.
+    """Passes the elements of a text on, as they were before its changes."""
 
-    Attributes:
-        target: what reads them.
-        tracked: number of changes.
-    """
-
-    target: XmlHandler
-    tracked: int = 0
+    target: XmlHandler  # what reads them
+    tracked: int = 0  # number of changes
     _deleted: dict[str, list[_Event]] = field(default_factory=dict)
     _open: list[str] = field(default_factory=list)  # elements that the target has begun
     _region: str = ""  # the change that is described

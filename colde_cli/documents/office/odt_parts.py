@@ -64,30 +64,19 @@ class MathText(Formula, XmlHandler):
 
 
 class EmbeddedObject(NamedTuple):
-    """An object with content of its own.
+    """An object with content of its own."""
 
-    Attributes:
-        kind: chart, formula or another.
-        digest: of its content, without styles.
-        text: of a formula.
-    """
-
-    kind: PartKind
-    digest: str
-    text: str = ""
+    kind: PartKind  # chart, formula or another
+    digest: str  # of its content, without styles
+    text: str = ""  # of a formula
 
 
 @dataclass(slots=True)
 class OdtParts:
-    """The parts of a file, by the addresses that its text has for them.
+    """The parts of a file, by the addresses that its text has for them."""
 
-    Attributes:
-        archive: the file.
-        types: kind of each part in the list of parts, by its name.
-    """
-
-    archive: Archive
-    types: dict[str, str]
+    archive: Archive  # the file
+    types: dict[str, str]  # kind of each part in the list of parts, by its name
     _named: set[str] = field(default_factory=set)
     _pictures: dict[str, list[str]] = field(default_factory=dict)
     _elements: int = MAX_ELEMENTS  # that all objects together may still have
@@ -258,13 +247,9 @@ class _Control:
 
 @dataclass(slots=True)
 class FormControls(XmlHandler):
-    """The controls in `office:forms`; the text refers to them by their identifiers.
+    """The controls in `office:forms`; the text refers to them by their identifiers."""
 
-    Attributes:
-        account: receives choices, tooltips and hidden values.
-    """
-
-    account: Account
+    account: Account  # receives choices, tooltips and hidden values
     _open: list[_Control | None] = field(default_factory=list)
     _shown: dict[str, tuple[str, str]] = field(default_factory=dict)
     _placed: set[str] = field(default_factory=set)
@@ -338,17 +323,11 @@ _FORMS_OF_LETTERS = {**_FORMS, "a": "lowerLetter", "A": "upperLetter"}
 
 @dataclass(slots=True)
 class OdtListLevel(NumberedLevel):
-    """How the items of one level of a list are marked: `text` is a bullet, or that of a number.
+    """How the items of one level of a list are marked: `text` is a bullet, or that of a number."""
 
-    Attributes:
-        prefix: before the number.
-        suffix: after it.
-        shown: how many numbers are shown, those of outer levels first.
-    """
-
-    prefix: str = ""
-    suffix: str = ""
-    shown: int = 1
+    prefix: str = ""  # before the number
+    suffix: str = ""  # after it
+    shown: int = 1  # how many numbers are shown, those of outer levels first
 
 
 @dataclass(slots=True)

@@ -29,17 +29,11 @@ def unshown_value(attributes: Attributes, words: str) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class OdtParagraph(Paragraph):
-    """A paragraph that is being read.
+    """A paragraph that is being read."""
 
-    Attributes:
-        stretches: of its letters that are hidden or struck through.
-        hidden: it is not shown.
-        marks: of the list that it begins, and of its number.
-    """
-
-    stretches: Stretches
-    hidden: bool = False
-    marks: list[str] = field(default_factory=list)
+    stretches: Stretches  # of its letters that are hidden or struck through
+    hidden: bool = False  # it is not shown
+    marks: list[str] = field(default_factory=list)  # of the list that it begins, and of its number
 
     def close(self) -> str:
         """End all runs; return the text of the paragraph."""
@@ -62,16 +56,11 @@ class Aside(Note):
 
 
 class _OdtList(NamedTuple):
-    """A list that is being read.
-
-    Attributes:
-        level: 1 the outermost.
-        counts: of the outermost list, which may go on from another one.
-    """
+    """A list that is being read."""
 
     style: str
-    level: int
-    counts: OdtCounts
+    level: int  # 1 the outermost
+    counts: OdtCounts  # of the outermost list, which may go on from another one
 
 
 @dataclass(slots=True)
@@ -91,16 +80,11 @@ class Shape:
 
 @dataclass(slots=True)
 class OdtText(Body):
-    """The flow of a text.
-
-    Attributes:
-        begun: page styles that paragraphs and tables begin.
-        default_page: whether the first paragraph begins no page style of its own; None before it.
-    """
+    """The flow of a text."""
 
     styles: OdtStyles
-    begun: set[str] = field(default_factory=set)
-    default_page: bool | None = None
+    begun: set[str] = field(default_factory=set)  # page styles that paragraphs and tables begin
+    default_page: bool | None = None  # whether the first paragraph begins no page style of its own; None before it
     _paragraphs: list[OdtParagraph] = field(default_factory=list)
     _within: bool = False
     _index_titles: int = 0

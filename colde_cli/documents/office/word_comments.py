@@ -18,19 +18,14 @@ _CHANGES = ("w:ins", "w:del", "w:moveFrom", "w:moveTo")
 
 @dataclass(slots=True)
 class WordComment:
-    """A comment.
-
-    Attributes:
-        date: as the file has it, such as "2026-03-01T09:30:00Z"; "" if it has none.
-        words: the characters of the text of the file that it is on; empty at a point; None if it is nowhere.
-        above: identifier of the comment that it replies to; "" for none.
-    """
+    """A comment."""
 
     author: str
-    date: str
+    date: str  # as the file has it, such as "2026-03-01T09:30:00Z"; "" if it has none
     text: str = ""
+    # the characters of the text of the file that it is on; empty at a point; None if it is nowhere
     words: Span | None = None
-    above: str = ""
+    above: str = ""  # identifier of the comment that it replies to; "" for none
     done: bool = False
 
 

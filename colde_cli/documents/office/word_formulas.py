@@ -27,17 +27,11 @@ _SIGNS = frozenset(("chr", "begChr", "endChr", "sepChr"))
 
 
 class Term(NamedTuple):
-    """A piece of a formula.
+    """A piece of a formula."""
 
-    Attributes:
-        text: where nothing that could belong to it stands beside it.
-        closed: with brackets, beside a letter or a digit.
-        after: whether it is closed after a letter or digit, too.
-    """
-
-    text: str
-    closed: str
-    after: bool = False
+    text: str  # where nothing that could belong to it stands beside it
+    closed: str  # with brackets, beside a letter or a digit
+    after: bool = False  # whether it is closed after a letter or digit, too
 
 
 def joined(terms: Iterable[Term], before: str = "") -> str:

@@ -24,21 +24,13 @@ _DEEPEST = 20  # fields inside fields
 
 @dataclass(slots=True)
 class WordParagraph(Paragraph):
-    """A paragraph of a Word file that is being read.
+    """A paragraph of a Word file that is being read."""
 
-    Attributes:
-        in_list: identifier of the list that it is in, if the paragraph itself states it.
-        list_level: its level there.
-        shaded: it has a colour behind its letters.
-        end_hidden: its end is hidden.
-        goes_on: its end was deleted, or it is a large initial, so that the next paragraph continues it.
-    """
-
-    in_list: str | None = None
-    list_level: str = ""
-    shaded: bool = False
-    end_hidden: bool = False
-    goes_on: bool = False
+    in_list: str | None = None  # identifier of the list that it is in, if the paragraph itself states it
+    list_level: str = ""  # its level there
+    shaded: bool = False  # it has a colour behind its letters
+    end_hidden: bool = False  # its end is hidden
+    goes_on: bool = False  # its end was deleted, or it is a large initial, so that the next paragraph continues it
 
     def runs_on(self, before: str, after: str) -> bool:
         """Whether a letter would be read as one with another that a formula stands between."""
@@ -55,20 +47,13 @@ class WordParagraph(Paragraph):
 
 @dataclass(slots=True)
 class WordText(Body):
-    """Takes the text of runs to where it belongs.
-
-    Attributes:
-        page_numbers: a field with a page number is written as `#`; so it is in headers and footers.
-        background: the page has a colour, so that white letters can be seen.
-        numbering: the definitions of its lists.
-        given: texts and parts so far: a fallback is read where its first choice gives none.
-    """
+    """Takes the text of runs to where it belongs."""
 
     styles: WordStyles
-    page_numbers: bool = False
-    background: bool = False
-    numbering: Numbering = field(default_factory=Numbering)
-    given: int = 0
+    page_numbers: bool = False  # a field with a page number is written as `#`; so it is in headers and footers
+    background: bool = False  # the page has a colour, so that white letters can be seen
+    numbering: Numbering = field(default_factory=Numbering)  # the definitions of its lists
+    given: int = 0  # texts and parts so far: a fallback is read where its first choice gives none
     _paragraphs: list[WordParagraph] = field(default_factory=list)
     _run: TextStyle | None = None  # what the current run states itself, and the style that it is based on
     _letters: Letters | None = None  # of the current run; None until they are looked up
@@ -259,22 +244,14 @@ _RAISED = re.compile(r"EQ\s+\\s\s*\\up\s*\d*\s*\((.*)\)", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Form:
-    """A content control (`w:sdt`), or a box, a list or a line of an old form (`w:ffData`).
+    """A content control (`w:sdt`), or a box, a list or a line of an old form (`w:ffData`)."""
 
-    Attributes:
-        title: that an editor shows.
-        kind: the element of an old form that says what it is.
-        ticked: of a box; None for anything else.
-        choice: index of the choice that is shown.
-        hidden: texts that a reader sees only on asking for them.
-    """
-
-    title: str = ""
-    kind: str = ""
-    ticked: bool | None = None
-    choice: int = 0
+    title: str = ""  # that an editor shows
+    kind: str = ""  # the element of an old form that says what it is
+    ticked: bool | None = None  # of a box; None for anything else
+    choice: int = 0  # index of the choice that is shown
     choices: list[str] = field(default_factory=list)
-    hidden: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)  # texts that a reader sees only on asking for them
 
     def take(self, name: str, attributes: Attributes) -> None:
         """Take one of its properties."""
@@ -322,19 +299,12 @@ class Form:
 
 @dataclass(slots=True)
 class WordField:
-    """A field that is being read.
+    """A field that is being read."""
 
-    Attributes:
-        paragraph: the one that it began in.
-        start: place in the log of text at which its result begins.
-        within_result: the code has ended.
-        code: pieces of what it says, and of the results of fields inside it.
-    """
-
-    paragraph: object
-    start: int
-    within_result: bool = False
-    code: list[str] = field(default_factory=list)
+    paragraph: object  # the one that it began in
+    start: int  # place in the log of text at which its result begins
+    within_result: bool = False  # the code has ended
+    code: list[str] = field(default_factory=list)  # pieces of what it says, and of the results of fields inside it
     form: Form | None = None
 
     @property

@@ -38,19 +38,12 @@ _UNIT_TOKEN = re.compile(r"\\([A-Za-z]+)|([.~])|([^\\.~{}\s]+)")
 
 @dataclass(slots=True)
 class Formulas:
-    r"""Reads formulas.
+    r"""Reads formulas."""
 
-    Attributes:
-        authored: commands of the author; they are expanded.
-        words: reads the text in an argument, such as that of `\text`.
-        label: is told the names of labels.
-        hidden: is told the source of what takes room but is not printed.
-    """
-
-    authored: AuthorCommands
-    words: Callable[[Cursor], str]
-    label: Callable[[str], None]
-    hidden: Callable[[str], None]
+    authored: AuthorCommands  # commands of the author; they are expanded
+    words: Callable[[Cursor], str]  # reads the text in an argument, such as that of `\text`
+    label: Callable[[str], None]  # is told the names of labels
+    hidden: Callable[[str], None]  # is told the source of what takes room but is not printed
 
     def read(self, cursor: Cursor) -> str:
         """Write a range as a line of text; only a blank that is printed stands at an end."""

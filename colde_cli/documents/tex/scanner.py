@@ -57,37 +57,24 @@ _PDF_TITLE = re.compile(r"\bpdf(?:title|subject|author|keywords)\s*=\s*(?:\{([^{
 
 @dataclass(slots=True)
 class Scanner:
-    """Reads a source into a builder, and accounts for what is not text.
-
-    Attributes:
-        actions: on the commands that have a function.
-        title: of the document, once found.
-        muted: only title, authors and the like are text (in the preamble).
-        inline: number of arguments that are being read, one within another.
-        toggles: conditions that the author declares -> whether they hold.
-        switches: commands that set a toggle -> its name and its value.
-        excluded: environments that are left out.
-        lists: that are open, with the number of the next item; None without numbers.
-        mark: of the item that begins the next paragraph.
-        section: heading of the section that is being read.
-        inputs: names of the files that the text includes; they are not read.
-        bibliography: the references are in another file.
-    """
+    """Reads a source into a builder, and accounts for what is not text."""
 
     builder: DocumentBuilder
-    actions: Mapping[str, Action]
-    title: str = ""
-    muted: bool = False
-    inline: int = 0
+    actions: Mapping[str, Action]  # on the commands that have a function
+    title: str = ""  # of the document, once found
+    muted: bool = False  # only title, authors and the like are text (in the preamble)
+    inline: int = 0  # number of arguments that are being read, one within another
     authored: AuthorCommands = field(default_factory=AuthorCommands)
-    toggles: dict[str, bool] = field(default_factory=dict)
+    toggles: dict[str, bool] = field(default_factory=dict)  # conditions that the author declares -> whether they hold
+    # commands that set a toggle -> its name and its value
     switches: dict[str, tuple[str, bool]] = field(default_factory=dict)
-    excluded: set[str] = field(default_factory=lambda: set(tex.HIDING))
+    excluded: set[str] = field(default_factory=lambda: set(tex.HIDING))  # environments that are left out
+    # that are open, with the number of the next item; None without numbers
     lists: list[int | None] = field(default_factory=list)
-    mark: str = ""
-    section: str = ""
-    inputs: list[str] = field(default_factory=list)
-    bibliography: bool = False
+    mark: str = ""  # of the item that begins the next paragraph
+    section: str = ""  # heading of the section that is being read
+    inputs: list[str] = field(default_factory=list)  # names of the files that the text includes; they are not read
+    bibliography: bool = False  # the references are in another file
     formulas: Formulas = field(init=False)
     _pieces: list[str] = field(default_factory=list)
     _tables: int = 0

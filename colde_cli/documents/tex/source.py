@@ -155,16 +155,11 @@ def restore(text: str) -> str:
 
 @dataclass(slots=True)
 class Source:
-    """Prepared source, or the expansion of a command of the author, with its braces matched.
-
-    Attributes:
-        shown: name of the file in messages.
-        pairs: offset of each opening brace -> offset of its closing one.
-    """
+    """Prepared source, or the expansion of a command of the author, with its braces matched."""
 
     text: str
-    shown: str
-    pairs: dict[int, int] = field(default_factory=dict)
+    shown: str  # name of the file in messages
+    pairs: dict[int, int] = field(default_factory=dict)  # offset of each opening brace -> offset of its closing one
     _missing: set[tuple[str, int]] = field(default_factory=set)  # so that no string is searched for twice
     _branches: dict[int, tuple[int, int]] = field(default_factory=dict)
     _toggles: int = -1
@@ -250,16 +245,12 @@ class BareError(Exception):
 
 @dataclass(slots=True)
 class Cursor:
-    """A place in a range of a source; what takes something moves it on, and leaves it where there is none.
-
-    Attributes:
-        depth: of arguments within arguments.
-    """
+    """A place in a range of a source; what takes something moves it on, and leaves it where there is none."""
 
     source: Source
     at: int
     end: int
-    depth: int = 0
+    depth: int = 0  # of arguments within arguments
 
     @property
     def raw(self) -> str:
@@ -349,17 +340,11 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """A command that the author defines.
+    """A command that the author defines."""
 
-    Attributes:
-        count: number of its arguments.
-        default: of the first argument, if that is optional.
-        body: its definition.
-    """
-
-    count: int
-    default: str | None
-    body: str
+    count: int  # number of its arguments
+    default: str | None  # of the first argument, if that is optional
+    body: str  # its definition
 
 
 @dataclass(slots=True)
