@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
 import subprocess
 import sys
+import warnings
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 from unittest.mock import patch
 
@@ -44,6 +48,32 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> Run:
     # pytest shows this with a failure: an unexpected status says little without its sentence.
     _LOG.warning("colde %s: status %s %s", " ".join(map(str, arguments)), ended.value.code, captured.err)
     return Run(ended.value.code or 0, captured.out, captured.err)
+
+
+def run_here(*arguments: object, stdin: bytes = b"", env: dict[str, str] | None = None, cwd: Path | None = None) -> Run:
+    """Run `colde` in this process as `run_process` does in one of its own; what it sets in `os.environ` is undone."""
+    with (
+        TemporaryFile() as given,
+        TemporaryFile() as shown,
+        TemporaryFile() as said,
+        io.TextIOWrapper(given) as read,
+        io.TextIOWrapper(shown, "utf-8", "surrogateescape", write_through=True) as out,
+        io.TextIOWrapper(said, "utf-8", "backslashreplace", write_through=True) as err,
+        patch.dict(os.environ, env or {}),
+        chdir(cwd or Path.cwd()),
+        redirect_stdout(out),
+        redirect_stderr(err),
+        warnings.catch_warnings(action="default"),  # pytest makes errors of them
+        patch.object(sys, "stdin", read),
+        patch.object(sys, "argv", ["colde", *map(str, arguments)]),
+    ):
+        given.write(stdin)
+        given.seek(0)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        for stream in (shown, said):
+            stream.seek(0)
+        return Run(ended.value.code or 0, shown.read().decode(), said.read().decode())
 
 
 def run_json(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:

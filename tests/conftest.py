@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from late import import_late
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator, Iterator
 
     from colde_cli.encoder.encoder import Encoder
     from colde_cli.similarity.comparison import Comparison
@@ -70,6 +70,45 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
         "COLDE_OCR", "never"
     )  # whether the extra is installed makes no difference, but where it is tested
     monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+
+
+def _kept(opens: Callable[..., Any]) -> Callable[..., Any]:
+    """Open each file of the shipped models once."""
+    opened: dict[Any, Any] = {}
+
+    def open_once(file: Any, *rest: Any) -> Any:
+        path = Path(getattr(file, "path", file))
+        if not path.is_relative_to(ROOT / "models"):
+            return opens(file, *rest)
+        if (path, *rest) not in opened:
+            opened[path, *rest] = opens(file, *rest)
+        return opened[path, *rest]
+
+    return open_once
+
+
+@pytest.fixture(scope="session", autouse=True)
+def opened_once() -> Iterator[None]:
+    """What runs in this process opens each part of the shipped model once: a part has no state between its calls."""
+    from colde_cli.encoder import encoder, runtime
+
+    sessions: dict[tuple[Path, bool], runtime.Graph] = {}
+
+    def open_session(
+        graph: Path, contract: runtime.Contract, cuda: int | None = None, *, keep: bool = True
+    ) -> runtime.Graph:
+        if cuda is not None or not graph.is_relative_to(ROOT / "models"):
+            return runtime.open_session(graph, contract, cuda, keep=keep)
+        if (graph, keep) not in sessions:
+            sessions[graph, keep] = runtime.open_session(graph, contract, keep=keep)
+        same = sessions[graph, keep]
+        return runtime.Graph(graph, same.session, same.inputs, same.cuda)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoder, "open_session", open_session)
+        for name in ("open_tokenizer", "file_digest", "_open_lexicon", "_open_domains"):
+            patch.setattr(encoder, name, _kept(getattr(encoder, name)))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ from model_changes import (
 
 def config_cases() -> Iterator[Case]:
     """Alterations of `config.json` but its calibration."""
-    for name, content in {
+    contents: dict[str, bytes | Callable[[], bytes]] = {
         "empty": b"",
         "text": b"no JSON",
         "list": b"[]",
@@ -57,9 +57,10 @@ def config_cases() -> Iterator[Case]:
         "deep": b'{"model_type":' + b"[" * 200_000,
         "binary": bytes(range(256)) * 100,
         "utf16": '{"model_type": "colde"}'.encode("utf-16"),
-        "large": b'{"model_type": "colde", "x": "' + b"a" * 50_000_000 + b'"}',
-        "many_keys": json.dumps({"model_type": "colde", **{f"k{i}": i for i in range(300_000)}}).encode(),
-    }.items():
+        "large": lambda: b'{"model_type": "colde", "x": "' + b"a" * 50_000_000 + b'"}',
+        "many_keys": lambda: json.dumps({"model_type": "colde", **{f"k{i}": i for i in range(300_000)}}).encode(),
+    }
+    for name, content in contents.items():
         yield name, written(CONFIG, content)
     yield "missing", gone(CONFIG)
     for key in ("model_type", "backbone", "backbone_name"):
@@ -125,13 +126,13 @@ def tokenizer_cases() -> Iterator[Case]:
     def replaced(pattern: dict[str, str], content: str) -> dict[str, Any]:
         return {"type": "Replace", "pattern": pattern, "content": content}
 
-    def words(more: dict[str, int]) -> Alteration:
+    def words(more: Mapping[str, int] | Iterable[tuple[str, int]]) -> Alteration:
         return changed(TOKENIZER, lambda values: values["model"]["vocab"].update(more))
 
     for name, content in (("empty", ""), ("text", "no"), ("list", "[]"), ("null", "null"), ("deep", "[" * 200_000)):
         yield name, written(TOKENIZER, content)
     yield "cut", cut(TOKENIZER, 0.5)
-    yield "large", written(TOKENIZER, b'{"a": "' + b"b" * 100_000_000 + b'"}')
+    yield "large", written(TOKENIZER, lambda: b'{"a": "' + b"b" * 100_000_000 + b'"}')
     yield "doubling", rule(*[replaced({"String": "a"}, "aa")] * 40)
     yield "long_rule", rule(replaced({"String": "a"}, "b" * 10_000_000))
     yield "prepend", rule(*[{"type": "Prepend", "prepend": "x" * 1000}] * 9)
@@ -165,7 +166,7 @@ def tokenizer_cases() -> Iterator[Case]:
     specials = [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}] * 100_000
     yield "processor", put_at("post_processor", "single", value=specials)
     yield "processor_ids", put_at("post_processor", "special_tokens", "[CLS]", "ids", value=[101] * 1_000_000)
-    yield "million_words", words({f"w{i}": 40_000 + i for i in range(1_000_000)})
+    yield "million_words", words((f"w{i}", 40_000 + i) for i in range(1_000_000))
     unigram = {"type": "Unigram", "unk_id": 9, "vocab": [["a", math.nan], ["b", -1]]}
     yield "unigram", put_at("model", value=unigram)
     yield "bpe", put_at("model", value={"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": ["a b", "c d"]})
@@ -196,7 +197,7 @@ def array_cases() -> Iterator[Case]:
         yield f"{short}_cut", cut(name, 0.6)
         yield f"{short}_missing", gone(name)
         yield f"{short}_other", written(name, _arrays(other=zeros(3)))
-        yield f"{short}_many", written(name, _archive({f"{index}.npy": b"" for index in range(60_000)}))
+        yield f"{short}_many", written(name, lambda: _archive({f"{index}.npy": b"" for index in range(60_000)}))
     for name, array in ((LEXICON, "frequencies"), (DOMAINS, "centre"), (FIELDS, "gains")):
         short = name.partition(".")[0]
         yield f"{short}_bomb", _bomb(name, array)
@@ -358,14 +359,16 @@ KINDS: dict[str, Callable[[], Iterator[Case]]] = {
 }
 
 
-def write_hostile_models(model: Path, folder: Path, wanted: Callable[[str], bool] = lambda name: True) -> list[Path]:
-    """Write the folders whose names, KIND_NAME, are wanted; all as copies of a model that share unaltered files."""
+def write_hostile_models(model: Path, folder: Path, wanted: Collection[str] = ()) -> list[Path]:
+    """Write the folders of these names, KIND_NAME, or all; as copies of a model that share unaltered files."""
     folders = []
     copied = folder / ".model"  # and never the model's own files: a link shares permissions too
     shutil.copytree(model, copied)
     for kind, make in KINDS.items():
+        if wanted and not any(name.startswith(f"{kind}_") for name in wanted):
+            continue
         for name, alter in make():
-            if not wanted(f"{kind}_{name}"):
+            if wanted and f"{kind}_{name}" not in wanted:
                 continue
             target = folder / f"{kind}_{name}"
             shutil.copytree(copied, target, copy_function=_link)

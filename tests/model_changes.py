@@ -33,9 +33,9 @@ def linked_model(model_folder: Path, target: Path) -> Path:
     return target
 
 
-def written(name: str, content: bytes | str) -> Alteration:
-    """Puts this content into a file."""
-    return lambda folder: put(folder, name, content)
+def written(name: str, content: bytes | str | Callable[[], bytes | str]) -> Alteration:
+    """Puts this content into a file, or what the function makes when it is needed."""
+    return lambda folder: put(folder, name, content() if callable(content) else content)
 
 
 def cut(name: str, share: float) -> Alteration:

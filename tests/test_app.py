@@ -16,13 +16,14 @@ from pathlib import Path
 
 import pytest
 import typer
-from command_line import OTHER, ROOT, V1, V2, Run, check_trouble, run, run_process, run_python
+from command_line import OTHER, ROOT, V1, V2, Run, check_trouble, run, run_here, run_process, run_python
 from pypdf import PdfWriter
 
 import colde_cli
 from colde_cli.app import app
 
 Capture = pytest.CaptureFixture[str]
+PLAIN = str(ROOT / "CONTRIBUTING.md")
 
 
 def test_the_runtime_neither_sends_nor_keeps_anything_about_the_user(tmp_path: Path) -> None:
@@ -167,26 +168,22 @@ def test_debug_shows_the_traceback_and_keeps_the_status(capsys: Capture, tmp_pat
     assert "MissingFileError" in result.err
 
 
-@pytest.mark.slow
 def test_a_cache_that_cannot_be_used_costs_a_warning_and_not_the_run(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
     env = {"COLDE_CACHE_DIR": str(blocked / "cache")}
-    result = run_process("diff", V1, V2, env=env)
+    result = run_here("diff", V1, V2, env=env)
     assert result.status == 1
     assert all(line.startswith("Warning: The cache ") for line in result.err.splitlines())
     assert result.err
-    assert run_process("diff", V1, V2, "-q", env=env).err == ""
+    assert run_here("diff", V1, V2, "-q", env=env).err == ""
 
 
-@pytest.mark.slow
 def test_errors_are_red_on_a_terminal_and_plain_elsewhere(tmp_path: Path) -> None:
-    plain = run_process("diff", V1, tmp_path / "missing.pdf")
-    assert "\x1b" not in plain.err
-    coloured = run_process("diff", V1, tmp_path / "missing.pdf", env={"FORCE_COLOR": "1"})
-    assert "\x1b[31m" in coloured.err
-    obedient = run_process("diff", V1, tmp_path / "missing.pdf", env={"FORCE_COLOR": "1", "NO_COLOR": "1"})
-    assert "\x1b[31m" not in obedient.err
+    arguments, forced = ("diff", V1, tmp_path / "missing.pdf"), {"FORCE_COLOR": "1"}
+    assert "\x1b" not in run_here(*arguments).err
+    assert "\x1b[31m" in run_here(*arguments, env=forced).err
+    assert "\x1b[31m" not in run_here(*arguments, env={**forced, "NO_COLOR": "1"}).err
 
 
 def test_names_that_would_steer_the_terminal_are_defused(capsys: Capture, tmp_path: Path) -> None:
@@ -219,7 +216,7 @@ def test_a_profiler_can_write_what_it_saw(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="closes standard input of a shell")
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_a_closed_standard_stream_is_not_taken_for_a_pipe_to_a_reader() -> None:
-    command = f"{sys.executable} -m colde_cli diff {V1} {V1} --level document <&-"
+    command = f"{sys.executable} -m colde_cli diff {PLAIN} {PLAIN} --level document <&-"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 
@@ -362,7 +359,7 @@ runpy.run_module("colde_cli", run_name="__main__", alter_sys=True)
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_a_reader_that_goes_away_is_no_reason_to_complain() -> None:
-    command = f"{sys.executable} -m colde_cli diff {V1} {V1} --format json | head -c 10"
+    command = f"{sys.executable} -m colde_cli diff {PLAIN} {PLAIN} --format json | head -c 10"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False)
     assert done.stderr == b""
 
@@ -383,7 +380,7 @@ def test_a_fault_of_ours_is_trouble_and_not_a_difference(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
-@pytest.mark.parametrize("arguments", [("diff", V1, V1), ("text", V1), ("doctor", "--format", "json")])
+@pytest.mark.parametrize("arguments", [("diff", PLAIN, PLAIN), ("text", PLAIN), ("doctor", "--format", "json")])
 def test_output_that_cannot_be_written_is_one_sentence(arguments: tuple[str, ...]) -> None:
     command = shlex.join([sys.executable, "-m", "colde_cli", *arguments])
     for end, reason in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")):
@@ -393,7 +390,7 @@ def test_output_that_cannot_be_written_is_one_sentence(arguments: tuple[str, ...
 
 def test_closed_streams_do_not_matter_to_who_needs_none(tmp_path: Path) -> None:
     file = tmp_path / "report.md"
-    command = shlex.join([sys.executable, "-m", "colde_cli", "diff", V1, V2, "-o", str(file)])
+    command = shlex.join([sys.executable, "-m", "colde_cli", "diff", PLAIN, str(ROOT / "SECURITY.md"), "-o", str(file)])
     assert subprocess.run(["bash", "-c", f"{command} <&- >&- 2>&-"], cwd=ROOT, check=False).returncode == 1
     assert file.stat().st_size > 1000
 
@@ -403,7 +400,7 @@ def test_a_name_that_no_file_can_have(capsys: Capture) -> None:
 
 
 def test_a_shell_that_knows_no_width_gets_the_usual_one() -> None:
-    assert run_process("diff", V1, V1, env={"COLUMNS": "0"}).out == run_process("diff", V1, V1).out != ""
+    assert run_here("diff", V1, V1, env={"COLUMNS": "0"}).out == run_here("diff", V1, V1).out != ""
 
 
 def test_a_long_backbone_is_cut_in_an_encoding_without_dots() -> None:

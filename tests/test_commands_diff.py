@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from command_line import OTHER, ROOT, V1, V2, Run, check_trouble, run, run_process
+from command_line import OTHER, ROOT, V1, V2, Run, check_trouble, run, run_here, run_process
 
 from colde_cli.commands.reading_options import parse_pages
 from colde_cli.documents.reading import read
@@ -172,7 +172,7 @@ def test_the_suffix_of_the_output_file_picks_the_format(capsys: Capture, tmp_pat
 
 
 def test_one_document_may_come_from_standard_input() -> None:
-    result = run_process("diff", V1, "-", "--format", "json", stdin=Path(V1).read_bytes())
+    result = run_here("diff", V1, "-", "--format", "json", stdin=Path(V1).read_bytes())
     assert (result.status, result.err) == (0, "")
     value = json.loads(result.out)
     assert value["b"]["path"] == "-"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shlex
 import shutil
@@ -45,8 +46,12 @@ def repository(tmp_path: Path) -> Repository:
     return made
 
 
-def action(repository: Repository, status: int | None = 0, allow: str = "Delivery\n", **env: str) -> str:
+def action(
+    repository: Repository, status: int | None = 0, allow: str = "Delivery\n", *, whole: bool = False, **env: str
+) -> str:
     """Run the script of the action as a runner does, on what is committed; return log and summary.
+
+    What it ends with, `colde`, runs in this process, unless the action is to run as a `whole`.
 
     Args:
         repository: in which it runs.
@@ -63,7 +68,12 @@ def action(repository: Repository, status: int | None = 0, allow: str = "Deliver
     github["GITHUB_WORKFLOW_REF"] = "me/terms/.github/check.yml@refs/pull/1/merge"
     given = inputs | plain | github | {"FILES": FILES, "ALLOW": allow} | env
     shell = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
-    return repository(*shell, status=status, **given) + summary.read_text(encoding="utf-8")
+    if whole:
+        return repository(*shell, status=status, **given) + summary.read_text(encoding="utf-8")
+    programs = repository.folder.parent / "bin"
+    repository(*shell, PATH=f"{programs / 'noted'}{os.pathsep}{os.environ['PATH']}", **given)
+    asked = (programs / "asked").read_text(encoding="utf-8").split("\0")[:-1]
+    return repository("colde", *asked, status=status, **given) + summary.read_text(encoding="utf-8")
 
 
 def hook(name: str) -> list[str]:
@@ -96,7 +106,7 @@ def test_what_is_allowed_passes(repository: Repository) -> None:
     repository("git", "add", "--all")
     assert "Verified: nothing changed but what is allowed." in verify_hook(repository)
     repository.commit()
-    shown = action(repository)
+    shown = action(repository, whole=True)
     assert "::warning file=letter.docx,title=" in shown
     assert "41" in shown
     assert "letter.docx → " not in shown.partition("::notice")[0]

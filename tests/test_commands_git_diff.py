@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, check_trouble, run, run_process
+from command_line import ROOT, check_trouble, run, run_here
 from git_repository import Repository, empty_repository, write_pdf
 from word_files import p, write_word
 
@@ -266,7 +266,7 @@ def test_the_hook_of_pre_commit(repository: Repository) -> None:
 def test_trouble_that_every_file_would_have_ends_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     letter = write_word(tmp_path / "letter.docx", OLD)
     check_trouble(run(capsys, "git-diff", "letter.docx", letter))
-    check_trouble(run_process("git-diff", "x", letter, "1", "1", letter, "2", "1", "--model", "none"))
+    check_trouble(run_here("git-diff", "x", letter, "1", "1", letter, "2", "1", "--model", "none"))
 
 
 def test_a_file_that_is_all_boilerplate_does_not_stop_git(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_a_file_that_is_all_boilerplate_does_not_stop_git(tmp_path: Path) -> Non
     write_word(old, OLD)
     write_word(new, OLD + p("Disputes are heard by the court of the town in which the malt was made."))
     arguments = ("a.docx", old, "1" * 40, "100644", new, "0" * 40, "100644")
-    result = run_process("git-diff", "--ignore-like", old, *arguments)
+    result = run_here("git-diff", "--ignore-like", old, *arguments)
     assert result.status == 0
     assert "is also in old.docx; nothing is left to compare." in " ".join(result.out.split())
 
@@ -284,6 +284,6 @@ def test_a_document_that_is_too_long_does_not_stop_git(tmp_path: Path) -> None:
     for version in versions:
         headings = (f"# {number}\n\n{version.stem} rent\n" for number in range(MAX_CHUNKS + 1))
         version.write_text("\n".join(headings))
-    result = run_process("git-diff", "a.md", versions[0], "1" * 40, "100644", versions[1], "2" * 40, "100644")
+    result = run_here("git-diff", "a.md", versions[0], "1" * 40, "100644", versions[1], "2" * 40, "100644")
     assert result.status == 0
     assert f"{MAX_CHUNKS:,}" in result.out

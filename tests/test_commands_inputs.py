@@ -10,7 +10,7 @@ from typing import Any
 import docx
 import odt_files
 import pytest
-from command_line import Run, check_trouble, run, run_process
+from command_line import Run, check_trouble, run, run_here
 from PIL import Image
 from pypdf import PdfReader, PdfWriter
 from word_files import p, write_word
@@ -91,7 +91,7 @@ def test_a_pdf_beside_a_word_file(tmp_path: Path, capsys: Capture) -> None:
 def test_standard_input_of_every_kind(tmp_path: Path) -> None:
     for make in (word, page, latex):
         path = make(tmp_path)
-        result = run_process("diff", "-", path, "--no-cache", stdin=path.read_bytes())
+        result = run_here("diff", "-", path, "--no-cache", stdin=path.read_bytes())
         assert result.status == 0, result.err
 
 

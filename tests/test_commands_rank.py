@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run, run_json, run_process, schema_of, validate
+from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run, run_here, run_json, schema_of, validate
 from pdf_forms import Form
 
 from colde_cli.corpus.finding import walk
@@ -209,7 +209,7 @@ def test_a_document_without_a_token_does_not_spoil_its_batch(capsys: Capture, co
 
 
 def test_the_query_may_come_from_standard_input(corpus: Path) -> None:
-    result = run_process("rank", "-", corpus, "--format", "json", stdin=b"A pump and a well.")
+    result = run_here("rank", "-", corpus, "--format", "json", stdin=b"A pump and a well.")
     assert result.status == 0
     assert json.loads(result.out)["query"]["path"] == "-"
 

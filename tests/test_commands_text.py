@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, V1, check_trouble, run, run_process, validate
+from command_line import ROOT, V1, check_trouble, run, run_here, run_process, validate
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -102,8 +102,8 @@ def test_what_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_fits_one_of_two_documents_is_done_beforehand() -> None:
     """As docs/commands.md says of --password and --pages."""
-    text = run_process("text", DATA / "encrypted.pdf", "--password", "tide").out
-    result = run_process("diff", "-", DATA / "encrypted.pdf", "--password", "tide", stdin=text.encode())
+    text = run_here("text", DATA / "encrypted.pdf", "--password", "tide").out
+    result = run_here("diff", "-", DATA / "encrypted.pdf", "--password", "tide", stdin=text.encode())
     assert result.status == 0, result.err
 
 

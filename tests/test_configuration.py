@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 import typer
-from command_line import Run, run_process
+from command_line import Run, run
 from permissions import POSIX, permissions_count
 
 from colde_cli.app import app
 from colde_cli.commands import configuration
 from colde_cli.errors import OptionError
 
+Colde = Callable[..., Run]
 
-def colde(folder: Path, *arguments: str | Path, **env: str) -> Run:
-    """Run `colde` in a folder."""
-    return run_process(*arguments, env=env, cwd=folder)
+
+@pytest.fixture
+def colde(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Colde:
+    """Runs `colde` in a folder, with variables."""
+
+    def call(folder: Path, *arguments: str | Path, **env: str) -> Run:
+        # What a file sets is a variable of the process, and is taken back too.
+        with monkeypatch.context() as there, patch.dict(os.environ, env):
+            there.chdir(folder)
+            return run(capsys, *arguments)
+
+    return call
 
 
 @pytest.fixture
@@ -57,7 +70,7 @@ def test_a_closed_folder_above_holds_no_file(two: Path, monkeypatch: pytest.Monk
         (two / "inner").chmod(0o700)
 
 
-def test_options_of_a_command_are_its_defaults(two: Path) -> None:
+def test_options_of_a_command_are_its_defaults(colde: Colde, two: Path) -> None:
     plain = colde(two / "inner", "diff", "../a.txt", "../b.txt")
     (two / "colde.toml").write_text('device = "cpu"\n[diff]\nignore-case = true\nformat = "json"\n')
     ours = colde(two / "inner", "diff", "../a.txt", "../b.txt")
@@ -65,7 +78,7 @@ def test_options_of_a_command_are_its_defaults(two: Path) -> None:
     assert json.loads(ours.out)["schema"] == "colde.diff/2"
 
 
-def test_a_variable_wins_over_the_file_and_an_option_over_both(two: Path) -> None:
+def test_a_variable_wins_over_the_file_and_an_option_over_both(colde: Colde, two: Path) -> None:
     (two / "colde.toml").write_text('[diff]\nformat = "json"\n')
     named = colde(two, "diff", "a.txt", "b.txt", COLDE_FORMAT="csv")
     both = colde(two, "diff", "a.txt", "b.txt", "--format", "markdown", COLDE_FORMAT="csv")
@@ -73,7 +86,7 @@ def test_a_variable_wins_over_the_file_and_an_option_over_both(two: Path) -> Non
     assert both.out.startswith("**")
 
 
-def test_paths_are_those_of_the_files_folder(two: Path) -> None:
+def test_paths_are_those_of_the_files_folder(colde: Colde, two: Path) -> None:
     (two / "colde.toml").write_text('cache-dir = "./kept"\n[diff]\nignore-like = ["./a.txt"]\n')
     result = colde(two / "inner", "cache", "path", COLDE_CACHE_DIR="")
     assert Path(result.out.strip()).parent == two / "kept"
@@ -97,7 +110,7 @@ def test_paths_are_those_of_the_files_folder(two: Path) -> None:
         ('[diff]\npassword = "x"', "a secret"),
     ],
 )
-def test_a_file_that_is_wrong_is_one_sentence(two: Path, text: str, named: str) -> None:
+def test_a_file_that_is_wrong_is_one_sentence(colde: Colde, two: Path, text: str, named: str) -> None:
     (two / "colde.toml").write_text(text)
     result = colde(two, "diff", "a.txt", "b.txt")
     assert (result.status, result.out) == (2, "")
@@ -117,7 +130,7 @@ def test_a_file_that_is_wrong_is_one_sentence(two: Path, text: str, named: str) 
     ],
 )
 def test_a_strangers_file_writes_nothing_and_sends_nothing(
-    two: Path, command: tuple[str, ...], option: str, why: str
+    colde: Colde, two: Path, command: tuple[str, ...], option: str, why: str
 ) -> None:
     (two / "colde.toml").write_text(f"[{command[0]}]\n{option}\n")
     before = sorted(two.rglob("*"))
@@ -176,7 +189,7 @@ def test_a_check_takes_from_the_file_only_how_it_runs_and_looks(command: str) ->
         "fail-under = 0.1",
     ],
 )
-def test_a_file_cannot_make_a_check_pass(two: Path, weakening: str) -> None:
+def test_a_file_cannot_make_a_check_pass(colde: Colde, two: Path, weakening: str) -> None:
     arguments = {
         "verify": ("a.txt", "b.txt"),
         "git-diff": ("a.txt", "a.txt", "1" * 40, "100644", "b.txt", "2" * 40, "100644"),
@@ -190,7 +203,7 @@ def test_a_file_cannot_make_a_check_pass(two: Path, weakening: str) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_check_of_the_text_reads_comes_from_the_command_line(two: Path) -> None:
+def test_what_a_check_of_the_text_reads_comes_from_the_command_line(colde: Colde, two: Path) -> None:
     lost = two / "scan.pdf"
     lost.write_bytes((Path(__file__).parent / "data" / "outline.pdf").read_bytes())
     (two / "colde.toml").write_text('[text]\npages = "1"\n')
@@ -202,7 +215,7 @@ def test_what_a_check_of_the_text_reads_comes_from_the_command_line(two: Path) -
     assert colde(two, "text", "--check", "--pages", "1", lost, COLDE_CONFIG="").status in (0, 1)
 
 
-def test_doctor_shows_the_file_even_if_it_is_wrong(two: Path) -> None:
+def test_doctor_shows_the_file_even_if_it_is_wrong(colde: Colde, two: Path) -> None:
     (two / "colde.toml").write_text('[doctor]\nmodel = "colde-minilm-l6"\n')
     right = json.loads(colde(two, "doctor", "--format", "json").out)["findings"]
     assert any(found["topic"] == "configuration" and found["fine"] for found in right)

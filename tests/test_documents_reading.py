@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import check_trouble, run_process
+from command_line import check_trouble, run_here
 from permissions import POSIX, permissions_count
 
 from colde_cli.documents.reading import read
@@ -121,7 +121,7 @@ def test_a_file_that_opens_and_cannot_be_read(tmp_path: Path) -> None:
     ):
         read("-", stdin=stdin)
     (tmp_path / "a.txt").write_text("Bells that the tide rings.")
-    result = run_process("rank", UNREADABLE, tmp_path)
+    result = run_here("rank", UNREADABLE, tmp_path)
     check_trouble(result)
     assert "Cannot read /proc/self/mem: " in result.err
 

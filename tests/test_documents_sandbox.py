@@ -164,8 +164,9 @@ def test_an_answer_that_is_not_read_to_its_end_costs_the_reader(program: str) ->
 def test_a_reader_does_not_outlive_its_parent(program: str, sent: signal.Signals) -> None:
     """Whatever ends the parent; the reader sleeps, and another one waits for a file."""
     code = f"""
-import io, sys
+import io, signal, sys
 from colde_cli.documents import sandbox
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in the background without it
 sys.path.append({sys.path[0]!r})
 sandbox.CHILDREN = {sandbox.CHILDREN}
 program = {program!r}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import EXAMPLES, ROOT, check_trouble, run_process
+from command_line import EXAMPLES, ROOT, check_trouble, run_here, run_process
 from served import HOSTILE, small_corpus
 
 pytest.importorskip("mcp", reason="mcp is not installed")
@@ -209,7 +209,7 @@ def test_standard_output_is_the_protocols_alone(tmp_path: Path) -> None:
     answers = [json.loads(line) for line in done.out.splitlines()]
     assert answers[-1]["result"]["serverInfo"]["name"] == "colde"
     assert done.status == 0
-    check_trouble(run_process("mcp", "--root", tmp_path / "nowhere"))
+    check_trouble(run_here("mcp", "--root", tmp_path / "nowhere"))
 
 
 @pytest.mark.slow

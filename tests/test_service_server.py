@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from command_line import EXAMPLES, ROOT, check_trouble, run, run_process, run_python
+from command_line import EXAMPLES, ROOT, check_trouble, run, run_here, run_python
 from served import PATIENT, QUERY, running, small_corpus
 
 pytest.importorskip("fastapi", reason="fastapi is not installed")
@@ -114,7 +114,7 @@ def test_clients_that_leave_do_no_harm(address: str) -> None:
 
 
 def test_a_port_that_is_taken_is_said_in_a_sentence(address: str, folder: Path) -> None:
-    taken = run_process("serve", folder, "--port", str(urlsplit(address).port))
+    taken = run_here("serve", folder, "--port", str(urlsplit(address).port))
     check_trouble(taken)
     assert "--port" in taken.err
 
@@ -141,11 +141,11 @@ def test_what_cannot_be_served_is_said_in_a_sentence(
 @pytest.mark.slow
 def test_a_published_index_is_served(tmp_path: Path) -> None:
     url = f"file://{tmp_path}/share.colde"
-    pushed = run_process("index", EXAMPLES / "field-study-v1.pdf", "-o", tmp_path / "a.colde", "--push", url)
+    pushed = run_here("index", EXAMPLES / "field-study-v1.pdf", "-o", tmp_path / "a.colde", "--push", url)
     assert pushed.status == 0
     with running(url, *PATIENT, COLDE_CACHE_DIR=str(tmp_path / "cache")) as (address, _):
         assert healthy(address)
-    lost = run_process("serve", f"file://{tmp_path}/no/share.colde")
+    lost = run_here("serve", f"file://{tmp_path}/no/share.colde")
     check_trouble(lost)
     assert "cannot be reached" in lost.err
 
