@@ -158,6 +158,49 @@ def test_a_clause_in_other_words_is_flagged_with_both() -> None:
     assert rewritten_flags(a, b, redline(a, b), NO_TERMS) == ()
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "words"),
+    [
+        (
+            "You may not: (a) copy the API; or (b) sell the maps of the town.",
+            "You may not: (a) copy the API; (b) train a model on it; or (c) sell the maps of the town.",
+            ("", "(b) train a model on it; or"),
+        ),
+        (
+            "You may not copy the maps, the plans or the lists of the town.",
+            "You may not copy or print the maps, the plans or the lists of the town.",
+            ("", "or print"),
+        ),
+        (
+            "You must tell us of it as soon as you can by post.",
+            "You must tell us of it as soon as you can by post but no later than the law says.",
+            ("", "but no later than the law says"),
+        ),
+    ],
+)
+def test_a_new_item_and_a_few_added_words_have_the_force_of_their_sentence(
+    a: str, b: str, words: tuple[str, str]
+) -> None:
+    assert ("clause", *words) in said(a, b, RULES)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("You may not sell the maps of the town.", "You may not, however, sell such maps of the town."),
+        ("We keep the maps (the “Plans”) of it, and you must pay.", "We keep the maps of it, and you must pay."),
+        ("The town has a mill and a well.", "The town has a mill, a tower and a well."),
+    ],
+)
+def test_words_that_add_nothing_to_a_rule_are_no_flag(a: str, b: str) -> None:
+    assert said(a, b, RULES) == []
+
+
+def test_a_new_definition_is_a_term() -> None:
+    (flag,) = one_sided_flags("", "“Batch” means the bags of a day.", RULES)
+    assert flag.kind.value == "term"
+
+
 def test_a_changed_name_or_reference_has_the_gravity_of_its_clause() -> None:
     (law,) = flags("The laws of Nevada govern the claims.", "The laws of Texas govern the claims.", terms=RULES)
     (town,) = flags("The mill of Nevada runs at night.", "The mill of Texas runs at night.", terms=RULES)

@@ -209,9 +209,9 @@ def test_forms_of_parties(written: str, value: str, speaker: bool) -> None:
 
 
 def test_parties_in_a_text() -> None:
-    text = "You and we; each party, Either Party's and parties of yours; Supplier; youth, used"
+    text = "You, we; you and us; each party, Either Party's and parties of yours; Supplier; youth, used"
     found = [match[0] for match in NO_TERMS.party_pattern.finditer(text)]
-    assert found == ["You", "we", "each party", "Either Party's", "parties", "yours"]
+    assert found == ["You", "we", "you and us", "each party", "Either Party's", "parties", "yours"]
 
 
 @pytest.mark.parametrize(

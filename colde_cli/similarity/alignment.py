@@ -32,12 +32,13 @@ from colde_cli.similarity.candidates import (
     promising,
     wording,
 )
-from colde_cli.similarity.clauses import one_sided_flags, rewritten_flags
+from colde_cli.similarity.clauses import LeadIns, one_sided_flags, rewritten_flags
 from colde_cli.similarity.contracts import ContractTerms, read_terms
 from colde_cli.similarity.cutting import passages_of_both
 from colde_cli.similarity.flags import flags
 from colde_cli.similarity.formal_lines import without_formal
 from colde_cli.similarity.genre import common_genre
+from colde_cli.similarity.lead_ins import NO_LEAD_IN, LeadIn, lead_ins
 from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join, parted, turned
 from colde_cli.similarity.mentions import Flag
 from colde_cli.similarity.numbers import DATE, renumbered
@@ -251,14 +252,15 @@ def align(
         groups, kept, sides = turned(groups), {group.turned() for group in kept}, sides[::-1]
     kind = common_genre(a, b)
     terms = read_terms(a.text, b.text, kind=kind)
-    pairs = [_pair(group, sides, group in kept, ignore, terms) for group in groups]
+    leads = [lead_ins(one, side.passages) if terms.rules else [] for one, side in zip((a, b), sides, strict=True)]
+    pairs = [_pair(group, sides, group in kept, ignore, (terms, leads)) for group in groups]
     if not versions(pairs):
         of_group = dict(zip(groups, pairs, strict=True))
         # Parted, the pairs that two different texts have by chance are in no view and no count.
         rest = parted(groups, {group for group in groups if of_group[group].by_chance})
-        pairs = [of_group.get(group) or _pair(group, sides, False, ignore, terms) for group in rest]
+        pairs = [of_group.get(group) or _pair(group, sides, False, ignore, (terms, leads)) for group in rest]
     elif terms.rules:
-        pairs = [_with_clauses(pair, terms) for pair in pairs]
+        pairs = [_with_clauses(pair, terms, _lead_ins(pair, leads)) for pair in pairs]
     # Flags on labels of equations that were only renumbered, and in lists of references, say nothing.
     aside = renumbered({(flag.a, flag.b) for pair in pairs for flag in pair.flags if _on_labels(pair, flag)})
     pairs = [
@@ -361,10 +363,11 @@ def _pair(
     sides: tuple[_CutDocument, _CutDocument],
     kept: bool,
     ignore: IgnoreOptions,
-    terms: ContractTerms,
+    read: tuple[ContractTerms, Sequence[Sequence[LeadIn]]],
 ) -> PassagePair:
     """Give a group its state, edits and flags; `kept`: whether it kept its order."""
     left, right = sides
+    terms, leads = read
     a_text = "\n\n".join(left.texts[i] for i in group.a)
     b_text = "\n\n".join(right.texts[j] for j in group.b)
     a, b = (tuple(left.passages[i] for i in group.a), tuple(right.passages[j] for j in group.b))
@@ -376,9 +379,20 @@ def _pair(
     alike = wording(a_keys, b_keys)
     state = (State.EDITED if edits else State.SAME) if kept else State.MOVED
     small = alike >= ALIKE or _same_but_for_numbers(a_text, b_text)
-    flagged = flags(a_text, b_text, ignore, terms) if edits and small else ()
     score = 1.0 if not edits else max(alike, group.score)
-    return PassagePair(state, a, b, score, edits, flagged, a_text, b_text)
+    pair = PassagePair(state, a, b, score, edits, (), a_text, b_text)
+    if not edits or not small:
+        return pair
+    return replace(pair, flags=flags(a_text, b_text, ignore, terms, _lead_ins(pair, leads)))
+
+
+def _lead_ins(pair: PassagePair, leads: Sequence[Sequence[LeadIn]]) -> LeadIns:
+    """What the passages of a pair stand under."""
+    one, other = (
+        side[passages[0].index] if side and passages else NO_LEAD_IN
+        for side, passages in zip(leads, (pair.a, pair.b), strict=True)
+    )
+    return one, other
 
 
 def _edits(a: str, b: str, ignore: IgnoreOptions) -> tuple[Edit, ...]:
@@ -399,10 +413,10 @@ def _same_but_for_numbers(a: str, b: str) -> bool:
     return fewest >= _FEW_ENOUGH and wording(left, right) >= _ALIKE_BUT_FOR_NUMBERS
 
 
-def _with_clauses(pair: PassagePair, terms: ContractTerms) -> PassagePair:
+def _with_clauses(pair: PassagePair, terms: ContractTerms, leads: LeadIns) -> PassagePair:
     """Flag the clauses that only one of two versions has, or that one has in other words."""
     if not pair.a or not pair.b:
-        return replace(pair, flags=one_sided_flags(pair.a_text, pair.b_text, terms))
+        return replace(pair, flags=one_sided_flags(pair.a_text, pair.b_text, terms, leads[0 if pair.a else 1]))
     if pair.flags or not pair.edits:
         return pair
     return replace(pair, flags=rewritten_flags(pair.a_text, pair.b_text, pair.edits, terms))

@@ -18,6 +18,7 @@ from colde_cli.documents.passages import stripped
 from colde_cli.similarity.contracts import (
     BINDERS,
     BINDING,
+    DEADLINE,
     EXCEPTION,
     EXCLUDED,
     FREES,
@@ -31,10 +32,12 @@ from colde_cli.similarity.contracts import (
     ContractTerms,
     binder,
     clause,
+    defines,
     group,
 )
 from colde_cli.similarity.durations import is_duration
 from colde_cli.similarity.genre import KEYWORD
+from colde_cli.similarity.lead_ins import NO_LEAD_IN, LeadIn, parts_of_list
 from colde_cli.similarity.mentions import Flag, FlagKind, Mention, differing
 from colde_cli.similarity.quantities import numbers
 from colde_cli.similarity.redline import Edit
@@ -68,6 +71,24 @@ _FLIPPED = 0.5
 _MOST = 3.0
 _WEIGHED = (FlagKind.NAME, FlagKind.TERM, FlagKind.REFERENCE)
 _DURATION = 2.0
+_SHARE_OF_ADDED = 0.4
+"""Share of the gravity of a clause that a few words added to it, or taken from it, have beside their own."""
+_SAYS = re.compile(r"[^\W\d_]{2,}")
+_SAY_NOTHING = frozenset(
+    "and or the an any of to in on at for by with from as is are be been such other applicable respective also either"
+    " both that this these those its their his her our your it which who each all defined below above herein hereof"
+    " thereof hereunder thereunder however therefore otherwise furthermore moreover additionally accordingly then thus"
+    " including include includes example without limitation eg ie etc collectively"
+    " und oder der die das ein eine des dem den von zu mit et ou le la les un une des du de que y el los las una"
+    "".split()
+)
+"""Words that add nothing by themselves to what a clause says."""
+_NAMED = re.compile(r"\([^()]*[“\"][^()]*\)")
+"""Where a clause names something: (the “Audit Period”)."""
+_JOINED = re.compile(r"[,/]|\b(?:or|and|nor|oder|und|ou|et|o|y)\b", re.IGNORECASE)
+LeadIns = tuple[LeadIn, LeadIn]
+"""What a passage of A and one of B stand under."""
+NO_LEAD_INS = NO_LEAD_IN, NO_LEAD_IN
 _SHARED = 0.8
 """Share of the gravity of a clause that a name, term or reference in it has."""
 _NEGATED = (
@@ -79,16 +100,31 @@ _NEGATED = (
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A sentence of A and its partner in B; one of them is None for a sentence of only one text."""
+    """A sentence or item of A and its partner in B; one of them is None where only one text has it.
+
+    Attributes:
+        lead: the words that it stands under.
+    """
 
     a: Span | None
     b: Span | None
+    lead: str = ""
 
 
 def _sentences(text: str) -> list[Span]:
     starts = whole_sentence_starts(text)
     spans = (stripped(text, start, end) for start, end in itertools.pairwise([*starts, len(text)]))
     return [span for span in spans if len(span)]
+
+
+def _parts(text: str, above: LeadIn) -> list[tuple[Span, str]]:
+    """The sentences of a passage, and the items of those that hold a list, each with the words that it stands under."""
+    sentences = _sentences(text)
+    return [
+        (span, f"{above.words} {lead}".strip() if not above.first or sentence is sentences[0] else lead)
+        for sentence in sentences
+        for span, lead in parts_of_list(text, sentence)
+    ]
 
 
 def _kept(a: str, b: str, edits: Sequence[Edit]) -> Iterator[tuple[Span, Span]]:
@@ -99,11 +135,12 @@ def _kept(a: str, b: str, edits: Sequence[Edit]) -> Iterator[tuple[Span, Span]]:
         ends = (edit.a.end, edit.b.end)
 
 
-def _aligned(a: str, b: str, edits: Sequence[Edit]) -> list[_Clause]:
-    """Align the sentences of two texts: each with the one that it shares the most with, and that with it."""
-    left, right = _sentences(a), _sentences(b)
+def _aligned(a: str, b: str, edits: Sequence[Edit], leads: LeadIns) -> list[_Clause]:
+    """Align the sentences and items of two texts: each with the one that it shares the most with, and that with it."""
+    of_left, of_right = _parts(a, leads[0]), _parts(b, leads[1])
+    left, right = [span for span, _ in of_left], [span for span, _ in of_right]
     if len(left) == len(right) == 1:
-        return [_Clause(left[0], right[0])]
+        return [_Clause(left[0], right[0], of_right[0][1])]
     shared: defaultdict[tuple[int, int], int] = defaultdict(int)
     for old, new in _kept(a, b, edits):
         moved = new.start - old.start  # a blank more or less does not matter
@@ -119,8 +156,8 @@ def _aligned(a: str, b: str, edits: Sequence[Edit]) -> list[_Clause]:
     }
     taken = set(partner.values())
     return [
-        *(_Clause(span, right[partner[i]] if i in partner else None) for i, span in enumerate(left)),
-        *(_Clause(None, span) for j, span in enumerate(right) if j not in taken),
+        *(_Clause(span, right[partner[i]] if i in partner else None, lead) for i, (span, lead) in enumerate(of_left)),
+        *(_Clause(None, span, lead) for j, (span, lead) in enumerate(of_right) if j not in taken),
     ]
 
 
@@ -128,21 +165,36 @@ def _within(spans: Sequence[Span], stretch: Span) -> list[int]:
     return [place for place, span in enumerate(spans) if span.start < stretch.end and stretch.start < span.end]
 
 
-def clause_flags(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms) -> Iterator[Flag]:
+def clause_flags(
+    a: str, b: str, edits: Sequence[Edit], terms: ContractTerms, leads: LeadIns = NO_LEAD_INS
+) -> Iterator[Flag]:
     """Flag what two passages command or permit otherwise, and the clauses that came or went in one of them.
 
     Args:
         edits: all edits between the passages, each as small as possible.
         terms: clauses that came or went are flagged in texts that set rules.
+        leads: what the passages stand under.
     """
-    for one in _aligned(a, b, edits):
+    for one in _aligned(a, b, edits, leads):
         if one.a is not None and one.b is not None:
-            yield from _reworded(a, b, one.a, one.b, edits, terms)
+            yield from _reworded(a, b, one, edits, terms)
         elif terms.rules:
             text = a[one.a.start : one.a.end] if one.a else b[one.b.start : one.b.end] if one.b else ""
-            if clause(text, terms) and _is_new(one, edits, len(text)):
-                said = beginning(text)
-                yield Flag(FlagKind.CLAUSE, said if one.a else "", said if one.b else "", gravity(text, terms))
+            if _is_new(one, edits, len(text)):
+                yield from _alone(text, one.lead, terms, first=one.a is not None)
+
+
+def _alone(text: str, lead: str, terms: ContractTerms, *, first: bool) -> Iterator[Flag]:
+    """Flag a clause, or an item of a list that is one, which only the first or only the second text has."""
+    if (not lead or len(_SAYS.findall(text)) > 1) and clause(f"{lead} {text}", terms):
+        said = beginning(text)
+        kind = FlagKind.TERM if defines(text) and not _rules(text, terms) else FlagKind.CLAUSE
+        yield Flag(kind, said if first else "", "" if first else said, gravity(f"{lead} {text}", terms))
+
+
+def _rules(text: str, terms: ContractTerms) -> bool:
+    """Whether a definition also says what somebody must, may or should do."""
+    return any(mention.value in NORMS or mention.value.isupper() for mention in norms(text, terms))
 
 
 def _is_new(one: _Clause, edits: Sequence[Edit], length: int) -> bool:
@@ -153,27 +205,67 @@ def _is_new(one: _Clause, edits: Sequence[Edit], length: int) -> bool:
     return 2 * held > length
 
 
-def _reworded(a: str, b: str, old: Span, new: Span, edits: Sequence[Edit], terms: ContractTerms) -> Iterator[Flag]:
+def _reworded(a: str, b: str, one: _Clause, edits: Sequence[Edit], terms: ContractTerms) -> Iterator[Flag]:
     """The flags of a sentence that both texts have."""
+    assert one.a is not None
+    assert one.b is not None
+    old, new = one.a, one.b
     inside = [edit for edit in edits if _beside(edit.a, old) and _beside(edit.b, new)]
     if not inside:
         return
     yield from _norms(a, b, old, new, inside, terms)
     if not terms.rules:
         return
-    gone = [a[max(edit.a.start, old.start) : min(edit.a.end, old.end)] for edit in inside]
-    come = [b[max(edit.b.start, new.start) : min(edit.b.end, new.end)] for edit in inside]
+    gone, come = _within_clause(a, b, old, new, inside)
     longest = max(gone, key=len), max(come, key=len)
     lost, won = (sum(len(words.split()) for words in side) for side in (gone, come))
-    text = a[old.start : old.end] + " " + b[new.start : new.end]
+    text = f"{one.lead} {a[old.start : old.end]} {b[new.start : new.end]}"
+    said = (beginning(longest[0]), "") if lost > won else ("", beginning(longest[1]))
     if terms.keywords:
-        counts = abs(won - lost) > _REQUIREMENT and clause(text, terms)
-    else:
-        few, many = sorted((lost, won))
-        counts = many > _LONG and 3 * few < many and (clause(text, terms) or _measures(" ".join(longest)))
-    if counts:
-        said = (beginning(longest[0]), "") if lost > won else ("", beginning(longest[1]))
+        if abs(won - lost) > _REQUIREMENT and clause(text, terms):
+            yield Flag(FlagKind.CLAUSE, *said, gravity(text, terms))
+        return
+    few, many = sorted((lost, won))
+    if many > _LONG and 3 * few < many and (clause(text, terms) or _measures(" ".join(longest))):
         yield Flag(FlagKind.CLAUSE, *said, gravity(text, terms))
+
+
+def _within_clause(a: str, b: str, old: Span, new: Span, edits: Sequence[Edit]) -> tuple[list[str], list[str]]:
+    """What each edit takes from a sentence, and what it puts there."""
+    return (
+        [a[max(edit.a.start, old.start) : min(edit.a.end, old.end)] for edit in edits],
+        [b[max(edit.b.start, new.start) : min(edit.b.end, new.end)] for edit in edits],
+    )
+
+
+def added_flags(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms, leads: LeadIns) -> Iterator[Flag]:
+    """Flag a few words that one of two clauses has besides the other, where nothing else says what they change."""
+    for one in _aligned(a, b, edits, leads):
+        if one.a is None or one.b is None:
+            continue
+        inside = [edit for edit in edits if _beside(edit.a, one.a) and _beside(edit.b, one.b)]
+        gone, come = _within_clause(a, b, one.a, one.b, inside)
+        text = f"{one.lead} {a[one.a.start : one.a.end]} {b[one.b.start : one.b.end]}"
+        added = _added(gone, come)
+        if added is not None and clause(text, terms):
+            own = gravity(max(gone, key=len) + " " + max(come, key=len), terms)
+            heavy = _SHARE_OF_ADDED * gravity(text, terms) + (1 - _SHARE_OF_ADDED) * own
+            yield Flag(FlagKind.TERM if defines(text) else FlagKind.CLAUSE, *added, round(heavy, 3))
+
+
+def _added(gone: Sequence[str], come: Sequence[str]) -> tuple[str, str] | None:
+    """The words of the longest edit that adds or takes something, and replaces nothing; None without one.
+
+    Two words that say something are enough, or one that an "or" or a comma joins to others.
+    """
+    found: list[tuple[int, tuple[str, str]]] = []
+    for old, new in zip(gone, come, strict=True):
+        less, more = sorted((_SAYS.findall(_NAMED.sub("", old)), _SAYS.findall(_NAMED.sub("", new))), key=len)
+        saying = [word for word in more if word.casefold() not in _SAY_NOTHING]
+        joined = _JOINED.search(new if len(new) > len(old) else old)
+        if not [word for word in less if word.casefold() not in _SAY_NOTHING] and len(saying) >= (1 if joined else 2):
+            found.append((len(saying), (beginning(old), "") if len(old) > len(new) else ("", beginning(new))))
+    return max(found)[1] if found else None
 
 
 def _beside(edit: Span, sentence: Span) -> bool:
@@ -191,7 +283,8 @@ def gravity(text: str, terms: ContractTerms) -> float:
     grave = len({match[0].casefold() for match in GRAVE.finditer(text)}) + 2 * len(binders & FREES)
     more = 0.6 * grave + 0.4 * len(binders - FREES)
     more += 1.2 * bool(EXCLUDED.search(text)) + 0.8 * (FlagKind.AMOUNT in kinds)
-    more += 0.4 * bool(kinds & {FlagKind.UNIT, FlagKind.PERCENTAGE})
+    more += 0.4 * bool(kinds & {FlagKind.UNIT, FlagKind.PERCENTAGE}) + 0.6 * bool(DEADLINE.search(text))
+    more += 0.4 * ("prohibition" in said)
     more += 0.6 if said & {"duty", "prohibition", "liable"} else 0.3 * bool(said & NORMS or NEGATION.search(text))
     return round(min(_MOST, more), 3)
 
@@ -269,11 +362,9 @@ def _words(text: str, mention: Mention) -> str:
     return text[mention.span.start : mention.span.end]
 
 
-def one_sided_flags(a: str, b: str, terms: ContractTerms) -> tuple[Flag, ...]:
+def one_sided_flags(a: str, b: str, terms: ContractTerms, lead: LeadIn = NO_LEAD_IN) -> tuple[Flag, ...]:
     """Flag a passage of only one document, if it is a clause of a text that sets rules; the other text is ""."""
-    if not terms.rules or not clause(a or b, terms):
-        return ()
-    return (Flag(FlagKind.CLAUSE, beginning(a), beginning(b), gravity(a or b, terms)),)
+    return tuple(_alone(a or b, lead.words, terms, first=bool(a))) if terms.rules else ()
 
 
 def rewritten_flags(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms) -> tuple[Flag, ...]:

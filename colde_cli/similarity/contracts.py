@@ -7,6 +7,7 @@ French and Spanish. Words of one group mean the same: "shall" and "must" are one
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -44,6 +45,28 @@ _ROLES = (
     "User Member Subscriber Auftraggeber Auftragnehmer Lieferant Kunde Verkäufer Käufer Fournisseur Vendeur "
     "Acheteur Proveedor Cliente"
 ).split()
+_ROLE = re.compile(rf"(?:\b(?P<before>[A-Z][\w&.]*) )?\b(?P<role>{'|'.join(_ROLES)})\b")
+_BEFORE_ROLE = frozenset(
+    (
+        "The",
+        "Each",
+        "Any",
+        "If",
+        "No",
+        "A",
+        "An",
+        "As",
+        "All",
+        "Such",
+        "When",
+        "Where",
+        "Unless",
+        "In",
+        "By",
+        "To",
+        "Of",
+    )
+)
 _MIN_USES = 3
 """How often a role is named with a capital, at least, in a document of which it is a party."""
 # Groups of words that mean the same party.
@@ -56,6 +79,7 @@ _GENERAL = (
     r"(?:[Ee]ither|[Ee]ach|[Bb]oth|[Nn]either|[Nn]o|[Aa]ny|[Oo]ther)\s+[Pp]art(?:y|ies)|[Pp]art(?:y|ies)"
     r"|(?:(?:EITHER|EACH|BOTH|NEITHER|NO|ANY|OTHER)\s+)?PART(?:Y|IES)"
 )
+_BOTH = r"[Yy]ou and (?:us|we)|[Ww]e and you|us and you"
 # "US" is a country.
 _SPEAKERS = r"[Yy]ou(?:rs?)?|[Ww]e|us|[Oo]urs?|YOU(?:RS?)?|WE|OURS?"
 _OPERATIVE = re.compile(r"\b(?:shall|must|hereby|NOW,? THEREFORE)\b")
@@ -99,7 +123,8 @@ duty: shall, must, will, [is|are|be] obligated to, obligated to, [is|are] oblige
   tenu[|e]s de, debe, deben, deberá, deberán, está obligado a, están obligados a, se obliga a
 prohibition: must not, shall not, will not, may not, can not, cannot, can't, won't, mustn't, shan't, [is|are] not
   permitted to, not permitted to, [is|are] not allowed to, not allowed to, [is|are] not entitled to, not entitled to,
-  [is|are] prohibited from, darf nicht, dürfen nicht, kann nicht, können nicht, wird nicht, werden nicht, doit pas,
+  [is|are] prohibited from, [is|are|be] prohibited, prohibited, forbidden, untersagt, verboten, interdit[|e|s|es],
+  prohibid[o|a|os|as], darf nicht, dürfen nicht, kann nicht, können nicht, wird nicht, werden nicht, doit pas,
   doivent pas, devra pas, devront pas, peut pas, peuvent pas, pourra pas, pourront pas, no debe[|n], no deberá[|n], no
   puede[|n], no podrá[|n]
 no duty: [is|are] not required to, not required to, [is|are] not obligated to, not obligated to, [is|are] not obliged
@@ -222,12 +247,17 @@ after: after, later, following, subsequent to, upon, nach, après, después
 within: within, innerhalb, dans
 increase: increase, increases, increased, increasing, erhöhen, erhöht, augmenter, aumentar
 decrease: decrease, decreases, decreased, decreasing, reduce, reduces, reduced, reducing, senken, diminuer, reducir
+at once: immediately, promptly, forthwith, without undue delay, without delay, as soon as practicable, as soon as
+  possible, as soon as reasonably practicable, unverzüglich, umgehend, sofort, immédiatement, sans délai,
+  inmediatamente, sin demora
 maximum: maximum, highest, largest, latest, greatest, longest, spätestens
 minimum: minimum, lowest, smallest, earliest, least, shortest, frühestens
 """)
 COMPARISON = _pattern(COMPARISONS)
 BOUNDS = frozenset({"at least", "at most"})
 """Comparisons that matter without a counterpart, before a number."""
+DEADLINE = re.compile(r"no(?:t)?\s+later\s+than|spätestens", re.IGNORECASE)
+"""A limit of time, whatever follows it."""
 
 EXCEPTIONS = _groups("""
 except: except, except for, excepting, with the exception of, excluding, exclude, excludes, other than, apart from,
@@ -249,12 +279,14 @@ GRAVE = re.compile(
     r"\b(?:liab(?:le|ilit(?:y|ies))|damages|penalt(?:y|ies)|arbitrat\w+|class[ -]actions?|jurisdiction|venue|courts?"
     r"|governing law|governed by|laws? of|sue|claims?|proceedings?|lawsuits?|disputes?|injunctive|breach(?:es)?"
     r"|violat\w+|irrevocabl[ey]|perpetual|exclusive(?:ly)?|licen[cs]es?|rights? (?:to|for)|reserves? the right"
+    r"|machine learning|artificial intelligence|(?:ai|language|foundation) models?|generative|biometric|opt[- ]out"
+    r"|(?:sell|share|disclose)s?(?:\W+\w+){0,4}?\W+(?:data|information)|(?:non-)?refund(?:able|s)?|auto\w* ?renew\w*"
     r"|haft(?:et|en|ung)|schadens?ersatz|vertragsstrafe\w*|gerichtsstand|schiedsgericht\w*|klagen?|ansprüche|verstoß\w*"
     r"|verstöße\w*|lizenz|responsabilité|dommages|pénalités?|tribuna(?:l|ux|les)|juridiction|litiges?|droit de"
     r"|responsabilidad|daños|penalización|jurisdicción|arbitraje|litigios?|demandas?|incumplimiento|derecho a)\b",
     re.IGNORECASE,
 )
-"""Words of liability, of who judges, and of rights granted: what is disputed when it comes to the worst."""
+"""Words of liability, of who judges, of rights granted, and of what becomes of somebody's data or money."""
 EXCLUDED = re.compile(
     r"\b(?:not?|nor|never|without|nicht|keine?r?|ohne|pas|aucune|sans|ni|sin|ninguna)\W+(?:\w+\W+){0,4}?"
     r"(?:liable|liability|responsible|responsibility|warrant\w+|haft\w+|gewähr\w+|responsab\w+|garant\w+)",
@@ -262,11 +294,24 @@ EXCLUDED = re.compile(
 )
 """An exclusion of liability or warranty."""
 _BINDS = re.compile(
-    r"\b(?:means?|grant(?:s|ed)?|agrees?|acknowledges?|subject to|bedeutet|bezeichnet|gewähr\w*|einräum\w*|räumt"
-    r"|désigne|accorde|concède|accepte[nt]?|reconna[iî]t|significa|otorga\w*|acepta\w*|reconoce\w*)\b",
+    r"\b(?:means?|grant(?:s|ed)?|agrees?|acknowledges?|subject to|incorporated (?:\w+ ){0,2}by reference|forms? part of"
+    r"|bedeutet|bezeichnet|gewähr\w*|einräum\w*|räumt|désigne|accorde|concède|accepte[nt]?|reconna[iî]t|significa"
+    r"|otorga\w*|acepta\w*|reconoce\w*)\b",
     re.IGNORECASE,
 )
 """Words that define, grant or agree."""
+
+
+_DEFINES = re.compile(
+    r"^\W*(?:\(?\w{1,4}[.)]\s*)?(?:the (?:term|word)s?\s+)?[“”\"„«][^“”\"„«»]{2,80}[”“\"»]\W+(?:\w+\W+){0,8}?"
+    r"(?:means?|includes?|refers? to|has the meaning|bedeutet|bezeichnet|désigne|significa)\b",
+    re.IGNORECASE,
+)
+
+
+def defines(text: str) -> bool:
+    """Whether a text says what a term means."""
+    return _DEFINES.match(text) is not None
 
 
 def clause(text: str, terms: ContractTerms | None = None) -> bool:
@@ -282,7 +327,9 @@ def clause(text: str, terms: ContractTerms | None = None) -> bool:
         return True
     if NEGATION.search(text):
         return True
-    return terms is not None and terms.rules and any(one.search(text) for one in (binder(), _BINDS, GRAVE))
+    if terms is None or not terms.rules:
+        return False
+    return defines(text) or any(one.search(text) for one in (binder(), _BINDS, GRAVE))
 
 
 def group(words: str, groups: Mapping[str, str]) -> str:
@@ -299,18 +346,20 @@ class ContractTerms:
         parties: short names and roles, as "Supplier".
         rules: they are contracts, policies, laws or standards: their clauses bind somebody.
         keywords: they are standards: key words in capitals bind, and nobody is a party.
+        renamed: parties that only one of the documents names: where "you" stands in their place they are you.
     """
 
     parties: frozenset[str] = frozenset()
     defined: frozenset[str] = frozenset()
     rules: bool = False
     keywords: bool = False
+    renamed: frozenset[str] = frozenset()
 
     @cached_property
     def party_pattern(self) -> re.Pattern[str]:
         """Matches the name of a party, "either party", and "you" and "we"; all of them in capitals, too."""
         names = "|".join(_longest_first({*self.parties, *map(str.upper, self.parties)}))
-        return re.compile(rf"\b(?:{names}{'|' if names else ''}{_GENERAL}|{_SPEAKERS})\b(?:['’][sS]\b)?")
+        return re.compile(rf"\b(?:{names}{'|' if names else ''}{_GENERAL}|{_BOTH}|{_SPEAKERS})\b(?:['’][sS]\b)?")
 
     @cached_property
     def term_pattern(self) -> re.Pattern[str]:
@@ -346,15 +395,19 @@ def read_terms(*texts: str, kind: Genre = Genre.TEXT) -> ContractTerms:
             for term in quoted
             if len(term) > 1 and len(re.findall(rf"(?<=[a-z,;] ){re.escape(term)}\b", text)) >= _MIN_USES
         }
-        parties |= named | {role for role in _ROLES if len(re.findall(rf"\b{role}\b", text)) >= _MIN_USES}
+        parties |= named | {role for role, uses in _roles(text).items() if uses >= _MIN_USES}
         defined |= {*inside, *map(_term, _MEANS.finditer(text)), *again} - named
-    return ContractTerms(frozenset(parties), frozenset(sorted(defined - parties)[:_MAX_TERMS]), rules=True)
+    uses = [_roles(text) for text in texts]
+    renamed = frozenset(role.casefold() for role in parties & {*_ROLES} if not all(some[role] for some in uses))
+    return ContractTerms(
+        frozenset(parties), frozenset(sorted(defined - parties)[:_MAX_TERMS]), rules=True, renamed=renamed
+    )
 
 
 def party_value(words: str) -> str:
     """A normal form of a party's name: without possessive and capitals, and "your" as "you"."""
     name = re.sub(r"['’]s$", "", " ".join(words.casefold().split()))
-    return _PRONOUNS.get(name, name)
+    return "party" if re.fullmatch(_BOTH, name) else _PRONOUNS.get(name, name)
 
 
 def is_speaker(words: str) -> bool:
@@ -375,6 +428,12 @@ def _introduced(text: str) -> set[str]:
         if _COMPANY.search(start[max(0, aside.start() - _BEFORE_TERM) : aside.start()]):
             found |= {_term(match) for match in _ALL_QUOTED.finditer(aside[0])}
     return {name for name in found if not _THING.search(name)}
+
+
+def _roles(text: str) -> Counter[str]:
+    """How often each role is named; not within a name, such as "Example Unlimited Company"."""
+    found = (match["role"] for match in _ROLE.finditer(text) if (match["before"] or "The") in _BEFORE_ROLE)
+    return Counter(found)
 
 
 def _term(match: re.Match[str]) -> str:

@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from colde_cli.documents.document import Span
-from colde_cli.similarity.clauses import clause_flags, weighed
+from colde_cli.similarity.clauses import NO_LEAD_INS, LeadIns, added_flags, clause_flags, weighed
 from colde_cli.similarity.contracts import (
     BINDERS,
     BOUNDS,
     COMPARISON,
     COMPARISONS,
+    DEADLINE,
     EXCEPTION,
     EXCEPTIONS,
     NEGATION,
@@ -80,14 +81,21 @@ _SECTION = re.compile(r"(?!\d{1,3}(?:\.\d{3})+$)\d+(?:\.\d+){2,}")
 _AROUND_PARTY = set("the a an and or by of to each either both any such its".split())
 
 
-def flags(a: str, b: str, ignore: IgnoreOptions = NOTHING_IGNORED, terms: ContractTerms = NO_TERMS) -> tuple[Flag, ...]:
+def flags(
+    a: str,
+    b: str,
+    ignore: IgnoreOptions = NOTHING_IGNORED,
+    terms: ContractTerms = NO_TERMS,
+    leads: LeadIns = NO_LEAD_INS,
+) -> tuple[Flag, ...]:
     """Find the differences that matter between two similar texts, the weightiest kind first.
 
     Args:
         ignore: the differences to ignore. With numbers ignored, a changed unit or currency is still flagged.
+        leads: what the texts stand under.
     """
     if b < a:  # so that a difference has the same flags whichever text comes first
-        return tuple(replace(flag, a=flag.b, b=flag.a) for flag in flags(b, a, ignore, terms))
+        return tuple(replace(flag, a=flag.b, b=flag.a) for flag in flags(b, a, ignore, terms, leads[::-1]))
     all_edits = redline(a, b, readable=False, ignore=ignore)
     edits = [edit for edit in all_edits if _short(a, edit.a) and _short(b, edit.b) and not is_case(a, b, edit)]
     if not all_edits:
@@ -101,7 +109,7 @@ def flags(a: str, b: str, ignore: IgnoreOptions = NOTHING_IGNORED, terms: Contra
     found = [*_values(a, b, near, ignore)]
     if not (mostly_numbers(a) or mostly_numbers(b)):  # a legend of a chart says "only", too
         flipped = _Changed(a, b, flips)
-        duties = list(clause_flags(a, b, all_edits, terms))
+        duties = list(clause_flags(a, b, all_edits, terms, leads))
         negations = (flag for flag in _negations(flipped) if not any(_holds(duty, flag) for duty in duties))
         found += [*duties, *_phrases(flipped, terms), *negations, *_exceptions(a, b, all_edits)]
         if not ignore.numbers:
@@ -109,6 +117,8 @@ def flags(a: str, b: str, ignore: IgnoreOptions = NOTHING_IGNORED, terms: Contra
         if not terms.keywords:  # a standard has no parties
             found += _terms(flipped, terms)
     found = _with_names(found, _names(a, b, edits, ignore, found))
+    if not found and terms.rules and not terms.keywords:
+        found += added_flags(a, b, all_edits, terms, leads)
     order = {kind: place for place, kind in enumerate(FlagKind)}
     found = [weighed(flag, a, b, terms) for flag in found]
     return tuple(sorted(dict.fromkeys(found), key=lambda flag: order[flag.kind]))
@@ -258,7 +268,7 @@ def _phrases(changed: _Changed, terms: ContractTerms) -> Iterator[Flag]:
     for kind, pattern, groups, alone in (
         (FlagKind.SCOPE, SCOPE, SCOPES, _always),
         (FlagKind.SCOPE, QUANTIFIER, QUANTIFIERS, _never),
-        (FlagKind.COMPARISON, COMPARISON, COMPARISONS, _bounds),
+        (FlagKind.COMPARISON, COMPARISON, COMPARISONS, partial(_bounds, terms)),
     ):
         yield from changed.compared(partial(_mentions, kind, pattern, groups), alone)
 
@@ -293,7 +303,10 @@ def _never(_: str, __: Mention) -> bool:
     return False
 
 
-def _bounds(text: str, mention: Mention) -> bool:
+def _bounds(terms: ContractTerms, text: str, mention: Mention) -> bool:
+    """Whether a limit counts that came or went: one of a number, or in a text that sets rules of time."""
+    if terms.rules and (mention.value == "at once" or DEADLINE.fullmatch(text, mention.span.start, mention.span.end)):
+        return True
     return mention.value in BOUNDS and re.match(r"\W*\w*\d|\s*[$€£]", text[mention.span.end :]) is not None
 
 
@@ -397,7 +410,9 @@ def _terms(changed: _Changed, terms: ContractTerms) -> Iterator[Flag]:
         return " " in mention.value and any(inside)
 
     for flag in changed.compared(parties, is_all):
-        if (flag.a and flag.b) or not is_speaker(flag.a or flag.b):
+        speakers, values = [is_speaker(words) for words in (flag.a, flag.b)], {party_value(flag.a), party_value(flag.b)}
+        is_renamed = any(speakers) and values & terms.renamed
+        if not is_renamed and ((flag.a and flag.b) or not (any(speakers) or "party" in values)):
             yield flag
     yield from changed.compared(defined, is_cut)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LABEL = re.compile(
     r"^\W*(?P<named>(?:section|article|clause|paragraph|schedule|exhibit|annex|appendix|rule)\s+)?"
-    r"(?P<label>\d+(?:\.\d+)*|[A-Z](?=[.:)])|[IVX]+(?=[.:)]))(?=[.:)]?\s|[.:)]?$)"
+    r"(?P<label>\d+(?:\.\d+)*[A-Z]?|[A-Z](?=[.:)])|[IVX]+(?=[.:)]))(?=[.:)]?\s|[.:)]?$)"
     r"(?(named)(?!\s+(?-i:[a-z])))",  # "Section 4.2 applies" is a reference
     re.IGNORECASE,
 )

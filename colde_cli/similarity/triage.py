@@ -2,7 +2,7 @@
 
 The weight of a change is that of its weightiest flag, and a little for further flags and for the words that changed. A
 change without flags weighs less than any with one. Last come the lines of the cover, page numbers, and changes of
-capital and small letters alone. The same replacement throughout is one change.
+capital and small letters alone. The same replacement throughout is one change, and so is a passage that stands twice.
 """
 
 from __future__ import annotations
@@ -31,11 +31,14 @@ _UNCERTAIN = 0.03
 """An uncertain reading weighs less than any change that is certain."""
 _THROUGHOUT = 3
 """Minimum number of passages with the same replacement and no other edit that make one change."""
+_CLAUSE_AGAIN = 6
+"""Minimum number of words that changed in passages with the same text which make one change: terms for the United
+States and for Europe, in one file, say the same twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedChange:
-    """A change to show: usually one pair of passages, or the same replacement in several.
+    """A change to show: usually one pair of passages, or the same replacement or the same text in several.
 
     Attributes:
         pairs: places in the alignment, in order.
@@ -87,11 +90,13 @@ def ordered_changes(pairs: Sequence[PassagePair]) -> tuple[WeightedChange, ...]:
     ]
     grouped = {number for found in throughout.values() for number in found}
     beside = _beside_weightier(pairs)
-    changes += [
-        WeightedChange((number,), round(weight(pair) - _SAME_RUN * (number in beside), 3))
-        for number, pair in enumerate(pairs)
-        if pair.state is not State.SAME and number not in grouped
-    ]
+    again: dict[object, list[int]] = defaultdict(list)
+    for number, pair in enumerate(pairs):
+        if pair.state is not State.SAME and number not in grouped:
+            again[(pair.a_text, pair.b_text) if changed_words(pair) >= _CLAUSE_AGAIN else number].append(number)
+    for found in again.values():
+        heaviest = max(weight(pairs[number]) - _SAME_RUN * (number in beside) for number in found)
+        changes.append(WeightedChange(tuple(found), round(heaviest, 3)))
     return tuple(sorted(changes, key=lambda change: (-change.weight, change.pairs)))
 
 

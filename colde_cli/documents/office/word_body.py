@@ -18,10 +18,10 @@ from colde_cli.documents.office.word_styles import (
     outline_level,
     state_letters,
     switched_on,
-    symbol,
 )
 from colde_cli.documents.office.word_text import Form, WordParagraph, WordText
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
+from colde_cli.documents.symbol_fonts import symbol
 
 _BLANKS = {"w:tab": "\t", "w:ptab": "\t", "w:br": " ", "w:cr": " ", "w:noBreakHyphen": "-", "a:br": " "}
 _CODE = "w:instrText"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.office.archive import Attributes
 from colde_cli.documents.office.body import Letters, Styles, TextStyle
+from colde_cli.documents.symbol_fonts import is_symbol_font
 
 _HEADING = re.compile(r"heading ?([1-9])")
 _CONTENTS = re.compile(r"toc ?(\d|heading)|table of figures")
@@ -169,61 +170,8 @@ class WordStyles(Styles):
         return self._stated[identifier]
 
 
-_PRIVATE = 0xF000  # Word adds it to the codes of these fonts
-_CODES = frozenset((*range(0x20, 0x100), *range(_PRIVATE + 0x20, _PRIVATE + 0x100)))
-# From 0x20, and from 0xA0: the encoding that Adobe published for the font.
-_SYMBOL = (
-    " !∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼",
-    "€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊⟨®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪\uf8ff⟩∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭",
-)
-# A blank stands for a letter without a counterpart in Unicode. From 0x20, and from 0x80.
-_WINGDINGS = (
-    " 🖉✂✁👓🕭🕮🕯🕿✆🖂🖃📪📫📬📭📁📂📄🗏🗐🗄⌛🖮🖰🖲🖳🖴🖫🖬✇✍🖎✌👌👍👎☜☞☝☟🖐☺😐☹💣☠🏳🏱✈☼💧❄🕆✞🕈✠✡☪☯ॐ☸♈♉♊♋♌♍♎♏♐♑♒♓🙰🙵●🔾■"
-    + UNTICKED
-    + "🞐❑❒⬧⧫◆❖⬥⌧⮹⌘🏵🏶🙶🙷",
-    "⓪①②③④⑤⑥⑦⑧⑨⑩⓿❶❷❸❹❺❻❼❽❾❿🙢🙠🙡🙣🙞🙜🙝🙟·• ⭘🞆🞈◉◎🔿▪"
-    + UNTICKED
-    + "🟂✦★✶✴✹✵⯐⌖⟡⌑⯑✪✰🕐🕑🕒🕓🕔🕕🕖🕗🕘🕙🕚🕛⮰⮱⮲⮳⮴⮵⮶⮷🙪🙫🙕🙔🙗🙖🙐🙑🙒🙓⌫⌦⮘⮚⮙⮛⮈⮊⮉⮋🡨🡪🡩🡫🡬🡭🡯🡮🡸🡺🡹🡻🡼🡽🡿🡾⇦⇨⇧⇩⬄⇳⬀⬁⬃⬂🢬🢭✗✓"
-    + TICKED
-    + "☑",
-)
-# Of the second font of this name: marks of forms and lists.
-_WINGDINGS_2 = {0x4F: "✗", 0x50: "✓", 0x51: TICKED, 0x52: "☑", 0x53: TICKED, 0x54: TICKED, 0xA3: UNTICKED}
-_TABLES: dict[str, dict[int, str]] = {
-    "symbol": dict(zip((*range(0x20, 0x7F), *range(0xA0, 0xFF)), "".join(_SYMBOL), strict=True)),
-    "wingdings": {
-        code: sign
-        for code, sign in zip((*range(0x20, 0x7F), *range(0x80, 0xFF)), "".join(_WINGDINGS), strict=True)
-        if sign != " " or code == 0x20
-    },
-    "wingdings 2": _WINGDINGS_2,
-    "wingdings 3": {},
-    "webdings": {},
-    "zapfdingbats": {},
-    "mt extra": {},
-}
 BOXES = {
     **dict.fromkeys("☑☒✓✔✕✖✗✘☓🗷🗹🗸🗶⌧🗵●◉⦿", TICKED),
     **dict.fromkeys("☐□▢◻⬜○◯❑❒", UNTICKED),
 }
 """The box of a form that a letter shows, ticked or not."""
-
-
-def is_symbol_font(font: str) -> bool:
-    """Whether the letters of a font are none of text."""
-    return font.strip().lower() in _TABLES
-
-
-def symbol(font: str, code: int) -> str:
-    """The letter with this code; `[Font F0A3]` for one without a counterpart in Unicode."""
-    place = code - _PRIVATE if code >= _PRIVATE else code
-    table = _TABLES.get(font.strip().lower())
-    if table is None and 0x20 <= code < 0xD800:
-        return chr(code)
-    found = table.get(place) if table else None
-    return found or f"[{font.strip() or 'symbol'} {code:04X}]"
-
-
-def symbols(font: str, text: str) -> str:
-    """A text in a font of symbols as a reader sees it; letters that the font does not have stay as they are."""
-    return "".join(symbol(font, ord(sign)) if ord(sign) in _CODES and not sign.isspace() else sign for sign in text)

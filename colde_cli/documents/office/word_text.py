@@ -15,8 +15,9 @@ from colde_cli.documents.office.archive import Attributes
 from colde_cli.documents.office.body import STRUCK, Body, Letters, Paragraph, Stretches, TextStyle
 from colde_cli.documents.office.word_formulas import WordFormula
 from colde_cli.documents.office.word_numbering import NumberCounter, Numbering
-from colde_cli.documents.office.word_styles import BOXES, WordStyles, switched_on, symbols
+from colde_cli.documents.office.word_styles import BOXES, WordStyles, switched_on
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
+from colde_cli.documents.symbol_fonts import symbols
 
 _LONGEST_ABOUT = 300
 _DEEPEST = 20  # fields inside fields

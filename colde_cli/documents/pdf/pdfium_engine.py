@@ -44,6 +44,7 @@ from colde_cli.documents.pdf.parts import (
     stored_digest,
     utf16,
 )
+from colde_cli.documents.symbol_fonts import is_printed_sign, printed_signs
 from colde_cli.documents.worker import Request, limit_step, send, write
 
 _MAX_BOOKMARKS = 10_000
@@ -186,6 +187,9 @@ class PageReader:
         for index in mixed:
             texts[index] = self.text.written(words[index], begins[index])
         for first, end, style, font, _, _ in runs:
+            if is_printed_sign(style[1]):
+                for word in range(first, end):
+                    texts[word] = printed_signs(style[1], texts[word]) if word not in mixed else texts[word]
             self.suspect += self.text.guessed(words[first:end], begins[first:end], font)
             count = sum(map(len, texts[first:end]))
             if styles and styles[-1][0] == style:
