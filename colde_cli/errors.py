@@ -102,11 +102,12 @@ class RequestError(ColdeError):
 
     Attributes:
         status: of HTTP.
+        retry: seconds after which to come again; None where that is of no use.
     """
 
-    def __init__(self, status: int, sentence: str) -> None:
+    def __init__(self, status: int, sentence: str, retry: float | None = None) -> None:
         super().__init__(sentence)
-        self.status = status
+        self.status, self.retry = status, retry
 
 
 class OptionError(ColdeError):

@@ -19,6 +19,7 @@ from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, S
 from colde_cli.documents.outside import OutsideKind, OutsideText, PartKind, UnreadPart
 from colde_cli.documents.passages import Passage
 from colde_cli.documents.remarks import Reply, ReviewRemark
+from colde_cli.documents.sandbox import readers_that_end
 from colde_cli.documents.selection import select
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo

@@ -48,7 +48,7 @@ def client(folder: Path, encoder: DocumentEncoder, token: str | None = None, **l
     from colde_cli.service.requests import Settings
 
     settings = Settings(**{"seconds": 900, **limits})
-    access = Access.of("127.0.0.1", token, ("papers.example",), settings.request_bytes, settings.seconds)
+    access = Access.of("127.0.0.1", token, ("papers.example",), settings.upload_bytes, settings.seconds)
     app = create_app(ServedCorpus(folder, encoder), access, settings)
     return TestClient(app, base_url=ADDRESS, raise_server_exceptions=False, follow_redirects=False)
 

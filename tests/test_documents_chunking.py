@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from colde_cli.documents.chunking import (
     Chunker,
@@ -21,6 +23,8 @@ from colde_cli.documents.chunking import (
     whole_sentence_starts,
 )
 from colde_cli.documents.document import Part, Span, assemble, pages_of
+from colde_cli.encoder.tokenizer import open_tokenizer
+from colde_cli.errors import LimitError
 
 
 @dataclass
@@ -53,7 +57,7 @@ def offsets_of(text: str) -> list[tuple[int, int]]:
 @given(prose.map(" ".join), st.integers(4, 60))
 def test_cuts_cover_everything_in_order_within_capacity(text: str, capacity: int) -> None:
     offsets = offsets_of(text)
-    cuts = cut_points(text, offsets, capacity)
+    cuts = cut_points(sentence_starts(text), offsets, capacity)
     assert cuts[0] == 0
     assert cuts[-1] == len(offsets)
     assert all(0 < b - a <= capacity for a, b in pairwise(cuts))
@@ -63,25 +67,25 @@ def test_cuts_cover_everything_in_order_within_capacity(text: str, capacity: int
 @given(st.integers(1, 400), st.integers(4, 60))
 def test_a_single_endless_word_is_cut_anyway(length: int, capacity: int) -> None:
     text = "a" * length
-    cuts = cut_points(text, offsets_of(text), capacity)
+    cuts = cut_points(sentence_starts(text), offsets_of(text), capacity)
     assert cuts[-1] == -(-length // 4)
     assert all(0 < b - a <= capacity for a, b in pairwise(cuts))
 
 
 def test_no_tokens_no_chunks() -> None:
-    assert cut_points("", [], 10) == [0]
+    assert cut_points([0], [], 10) == [0]
 
 
 def test_cuts_fall_between_sentences_where_the_chunk_is_nearly_full() -> None:
     text = " ".join(["The bell rings when the water comes."] * 20)
     offsets = offsets_of(text)
-    for cut in cut_points(text, offsets, 40)[1:-2]:
+    for cut in cut_points(sentence_starts(text), offsets, 40)[1:-2]:
         assert text[offsets[cut - 1][0]] == "."
 
 
 def test_a_short_rest_is_evened_out() -> None:
     text = "word " * 45
-    cuts = cut_points(text, offsets_of(text), 40)
+    cuts = cut_points(sentence_starts(text), offsets_of(text), 40)
     assert cuts == [0, cuts[1], 45]
     assert 45 - cuts[1] >= 10
 
@@ -234,3 +238,101 @@ def test_cuts(count: int, sentences: list[int], capacity: int, cuts: list[int]) 
 def test_a_word_is_not_cut_where_another_place_is_near() -> None:
     for place, cuts in ((9, [0, 9, 18]), (8, [0, 8, 18]), (7, [0, 10, 18])):
         assert cut_at(18, [], place.__eq__, 10) == cuts
+
+
+SLICED = {
+    "bert": (normalizers.BertNormalizer(lowercase=True), pre_tokenizers.BertPreTokenizer()),
+    "words": (normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase()]), pre_tokenizers.Whitespace()),
+    "bytes": (None, pre_tokenizers.ByteLevel(add_prefix_space=True)),
+}
+
+
+def opened(kind: str, folder: Path) -> Any:
+    """A tokenizer of a kind that can be sliced, with one token for each sign."""
+    alphabet = sorted({*pre_tokenizers.ByteLevel.alphabet(), *"abcdefghijklmnopqrstuvwxyz.,"})
+    ids = {sign: number for number, sign in enumerate(["[UNK]", "[CLS]", "[SEP]", "[MASK]", *alphabet])}
+    model = (
+        models.BPE({**ids, "Ġt": len(ids)}, [("Ġ", "t")], unk_token="[UNK]")
+        if kind == "bytes"
+        else models.WordPiece(
+            vocab={**ids, **{f"##{sign}": len(ids) + n for n, sign in enumerate(alphabet)}}, unk_token="[UNK]"
+        )
+    )
+    tokenizer = Tokenizer(model)
+    if SLICED[kind][0] is not None:
+        tokenizer.normalizer = SLICED[kind][0]
+    tokenizer.pre_tokenizer = SLICED[kind][1]
+    tokenizer.add_special_tokens(["[MASK]"])
+    path = folder / "tokenizer.json"
+    tokenizer.save(str(path))
+    return open_tokenizer(path)
+
+
+signs = st.text(st.sampled_from("abt .,\n\t[MASK]\u0301\u00a8\u4e2d\u00a0\u200bé"), max_size=80)
+
+
+@pytest.mark.parametrize("kind", SLICED)
+@given(text=st.lists(st.one_of(signs, st.sampled_from([" the tide.", "  [MASK]  ", ". The "]))).map("".join))
+def test_slices_of_a_text_give_the_chunks_of_the_whole(kind: str, text: str, tmp_path_factory: Any) -> None:
+    if kind not in KNOWN:
+        KNOWN[kind] = opened(kind, tmp_path_factory.mktemp(kind))
+    tokenizer = KNOWN[kind]
+    assert tokenizer.breaks
+    document = assemble("", "t", [Part("A", text)])
+    whole = Chunker(replace(tokenizer, breaks=None), 12).chunk(document)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("colde_cli.documents.chunking._SLICE", 3)
+        assert Chunker(tokenizer, 12).chunk(document) == whole
+
+
+KNOWN: dict[str, Any] = {}
+
+
+@pytest.mark.parametrize(
+    ("normalizer", "cutter"),
+    [
+        (None, pre_tokenizers.Metaspace()),
+        (normalizers.Replace(" +", "_"), pre_tokenizers.Whitespace()),
+        (None, pre_tokenizers.ByteLevel(use_regex=False)),
+    ],
+)
+def test_a_tokenizer_that_may_see_past_a_blank_gets_the_whole_text(
+    normalizer: Any, cutter: Any, tmp_path: Path
+) -> None:
+    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = cutter
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    assert open_tokenizer(tmp_path / "tokenizer.json").breaks is None
+
+
+class Counting(Pieces):
+    """Counts the characters that were made into tokens."""
+
+    breaks = re.compile(r"(?<=\S) ")
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def encode(self, sequence: str, *, add_special_tokens: bool = True) -> Encoded:
+        self.asked.append(len(sequence))
+        return super().encode(sequence, add_special_tokens=add_special_tokens)
+
+
+def test_of_a_long_text_only_what_is_wanted_is_made_into_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("colde_cli.documents.chunking._SLICE", 1000)
+    tokenizer = Counting()
+    document = assemble("", "t", [Part("A", "ring the bell " * 10_000)])
+    looked = list[int]()
+    assert len(list(islice(Chunker(tokenizer, 52).chunks(document, looked.append), 9))) == 9
+    assert max(tokenizer.asked) < 1020
+    assert sum(tokenizer.asked) < 5000
+    assert len(looked) == len(tokenizer.asked)
+
+
+def test_a_text_that_cannot_be_sliced_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("colde_cli.documents.chunking._LONGEST_SLICE", 10_000)
+    for tokenizer, text in ((Pieces(), "ring the bell " * 1000), (Counting(), "x" * 100_000)):
+        with pytest.raises(LimitError, match=r"a\.txt has 1\d*,\d{3} characters"):
+            Chunker(tokenizer, 52).chunk(assemble("a.txt", "t", [Part("A", text)]))

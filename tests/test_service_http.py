@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -375,7 +376,56 @@ def test_large_bodies_are_refused_by_their_length_and_by_their_bytes(folder: Pat
         unknown = iter([head, *[b"x" * 10_000] * 50])  # without a Content-Length
         problem(small.post("/v1/rank", content=unknown, headers=kind), 413, "the most")
         # Beside the limit of a body, each document has its own.
-        problem(small.post("/v1/rank", files={"file": ("a.txt", large[:2000])}), 413, "0.001 MB")
+        problem(small.post("/v1/rank", files={"file": ("a.txt", large[:2000])}), 413, "1 kB")
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "most"),
+    [
+        ("/login", "application/x-www-form-urlencoded", 4_000),
+        ("/v1/nothing", "multipart/form-data; boundary=b", 4_000),
+        ("/v1/rank", "application/x-www-form-urlencoded", 200_000),
+        ("/v1/rank", "multipart/form-data; boundary=b", 700_000),
+        ("/v1/diff", "multipart/form-data; boundary=b", 1_200_000),
+    ],
+)
+def test_each_address_takes_as_much_as_it_needs(
+    folder: Path, kept: Encoder, address: str, kind: str, most: int
+) -> None:
+    with client(folder, kept, upload_bytes=500_000) as small:
+        for length, refused in ((most + 1, True), (most, False)):
+            for body in (b"x" * length, iter([b"x" * (length // 4)] * 4 + [b"x" * (length % 4)])):
+                answer = small.post(address, content=body, headers={"content-type": kind})
+                assert (answer.status_code == 413) is refused or address == "/v1/nothing"
+        problem(small.post(address, content=b"x" * (most + 1), headers={"content-type": kind}), 413, "the most")
+
+
+def test_head_is_answered_as_get_without_the_body(service: Any) -> None:
+    for path in ("/", "/v1/health", "/v1/documents", "/static/page.css"):
+        whole, head = service.get(path), service.head(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-type"] == whole.headers["content-type"]
+        assert head.headers["content-length"] == str(len(whole.content))
+    assert service.head("/v1/rank").status_code == 405
+
+
+def test_metrics_count_what_was_answered(folder: Path, kept: Encoder, tmp_path: Path) -> None:
+    place = shutil.copytree(folder, tmp_path / "secret-place")
+    with client(place, kept, TOKEN) as closed:
+        right = {"authorization": f"Bearer {TOKEN}"}
+        assert closed.get("/v1/metrics").status_code == 401
+        assert closed.get("/v1/ready").json() == {"status": "ready"}
+        for path in ("/v1/documents", "/v1/documents", "/v1/secret"):
+            closed.get(path, headers=right)
+        answer = closed.get("/v1/metrics", headers=right)
+        assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+        lines = answer.text.splitlines()
+        for path, status, number in (("/v1/documents", 200, 2), ("other", 404, 1), ("/v1/metrics", 401, 1)):
+            assert f'colde_answers_total{{path="{path}",status="{status}"}} {number}' in lines
+        assert all(re.fullmatch(r'# (HELP|TYPE) .+|[a-z_]+(\{([a-z]+="[^"]*",?)+\})? [\d.]+', line) for line in lines)
+        assert "secret" not in answer.text
+        shutil.rmtree(place)
+        problem(closed.get("/v1/ready"), 503, "the corpus is gone")
 
 
 def test_only_the_names_of_this_service_are_answered(service: Any) -> None:
@@ -448,10 +498,13 @@ def test_more_requests_than_places_are_told_to_come_again(
         first.start()
         assert busy.wait(600)
         answer = narrow.get("/v1/documents")
+        problem(narrow.get("/v1/ready"), 503, "Too many requests")
+        assert narrow.get("/v1/health").status_code == 200
+        assert "colde_jobs_running 1\n" in narrow.get("/v1/metrics").text
         free.set()
         first.join()
-        problem(answer, 503, "Too many requests")
-        assert answer.headers["retry-after"] == "5"
+        problem(answer, 429, "Too many requests")
+        assert 1 <= int(answer.headers["retry-after"]) <= 60
         assert narrow.get("/v1/documents").status_code == 200
 
 
@@ -507,7 +560,7 @@ def test_encoding_stops_when_the_time_of_a_request_is_up(
     with client(corpus, slow, seconds=1.5, threads=1) as hasty:
         files = {"file": ("q.txt", sent.encode())} if sent else None
         problem(hasty.post(f"/v1/{address}", data=fields, files=files), 503, "longer than 1.5 seconds")
-        while hasty.get("/v1/documents").status_code == 503:  # one thread: it waits for what is still at work
+        while hasty.get("/v1/documents").status_code in (429, 503):  # one thread: it waits for what is still at work
             time.sleep(0.1)
     assert cache.count() < 10  # chunks are kept when all of a document are encoded
 

@@ -7,6 +7,8 @@ import json
 import os
 import re
 import sys
+import threading
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,8 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 
 from colde_cli import IgnoreOptions, Model, read
 from colde_cli.errors import MissingFileError, OptionError
-from colde_cli.service.mcp_server import Library
+from colde_cli.service.corpus import Wanted
+from colde_cli.service.mcp_server import Library, create_server
 from colde_cli.settings import INDEX_FILE
 from colde_cli.types import Encoder
 from colde_cli.views.agent import comparison_answer, document_answer, pairs_answer
@@ -191,6 +194,9 @@ def test_what_an_agent_asks_wrongly_is_said_in_a_sentence() -> None:
         assert "has no pages" in await refused(client, "read_passages", document="README.md", page=1)
         for said in (await refused(client, "rank", query=V1, corpus=".", k=0), await refused(client, "nothing")):
             assert said
+        for tool in (await client.list_tools()).tools:
+            assert tool.input_schema["additionalProperties"] is False
+        assert "ignore_case" in await refused(client, "compare", a=V1, b=V2, ignore_case=True)
         text, _ = await call(client, "read_passages", document=V1)  # and it goes on
         assert "72 passages, 9 pages" in text
 
@@ -244,6 +250,57 @@ def test_a_page_of_the_first_document_begins_the_changes(encoder: Encoder) -> No
     assert re.match(r"A p. 6", found[0].place)
     with pytest.raises(OptionError, match="pages 1 to 9"):
         pairs_answer(comparison, 3000, page=99)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of Unix")
+def test_a_pipe_is_no_document(encoder: Encoder, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.md")
+    (tmp_path / "b.md").write_text("# Pumps\n\nThe pump lifts water into the tower.\n")
+    library = Library([tmp_path], Model(encoder))
+    for ask in (lambda: library.compare("b.md", "a.md"), lambda: library.rank("a.md", ".", Wanted())):
+        with pytest.raises(OptionError, match="neither a file nor a folder"):
+            ask()
+    assert library.rank("b.md", ".", Wanted()).searched == 0
+
+
+def test_a_call_is_cancelled_tells_how_far_it_is_and_holds_up_no_other(
+    encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mcp.client import Client
+
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text(f"# Pumps\n\nThe pump {name} lifts water into the tower.\n")
+    told, ended = list[float](), threading.Event()
+
+    def endless(library: Library, query: str, corpus: str, wanted: object, progress: Any) -> None:
+        try:
+            while True:
+                progress(1)
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(Library, "rank", endless)
+
+    async def talk() -> None:
+        begun = asyncio.Event()
+
+        async def tell(progress: float, *_: Any) -> None:
+            told.append(progress)
+            begun.set()
+
+        async with Client(create_server(Library([tmp_path], Model(encoder)))) as client:
+            arguments = {"query": "a.md", "corpus": "."}
+            long = asyncio.create_task(client.call_tool("rank", arguments, progress_callback=tell))
+            await asyncio.wait_for(begun.wait(), 300)
+            text, _ = await call(client, "compare", a="a.md", b="b.md")
+            assert "only one word" in text or "edited" in text
+            assert not ended.is_set()
+            long.cancel()
+            assert await asyncio.to_thread(ended.wait, 300)
+
+    asyncio.run(talk())
+    assert told == sorted(told)
 
 
 def test_a_comparison_is_remembered_until_a_file_changes(encoder: Encoder, tmp_path: Path) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,6 +22,8 @@ from command_line import EXAMPLES, ROOT, check_trouble, run, run_here, run_pytho
 from served import PATIENT, QUERY, running, small_corpus
 
 pytest.importorskip("fastapi", reason="fastapi is not installed")
+
+from colde_cli.service.server import OF_AN_ADDRESS
 
 
 @pytest.fixture(scope="module")
@@ -176,3 +182,94 @@ def test_ctrl_c_ends_it_quietly_and_the_port_is_free_again(folder: Path, cache: 
         with socket.socket() as again:
             again.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             again.bind((own, urlsplit(address).port))
+
+
+def test_connections_that_ask_nothing_shut_out_nobody(address: str) -> None:
+    slow = [connect(address) for _ in range(OF_AN_ADDRESS + 20)]
+    try:
+        for connection in slow:
+            with suppress(OSError):  # turned away
+                connection.sendall(b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+        assert healthy(address)
+        with suppress(ConnectionResetError):  # it sent more than was read
+            assert answer(slow[0])[0] == 429
+        assert answer(slow[-1])[0] == 408
+        assert healthy(address)
+    finally:
+        for connection in slow:
+            connection.close()
+
+
+def test_a_body_that_nobody_may_send_is_refused_before_it_arrives(address: str) -> None:
+    head = f"POST /login HTTP/1.1\r\nHost: {urlsplit(address).netloc}\r\n"
+    form = "Content-Type: application/x-www-form-urlencoded\r\n"
+    for length, body in (
+        ("Content-Length: 100000000", b""),
+        ("Transfer-Encoding: chunked", b"7d0\r\n" + b"x" * 2000 + b"\r\n7d1\r\n" + b"x" * 2001 + b"\r\n"),
+    ):
+        with connect(address) as connection:
+            connection.sendall(f"{head}{form}{length}\r\n\r\n".encode() + body)
+            assert b" 413 " in connection.recv(65536).split(b"\r\n")[0]
+
+
+@pytest.mark.slow
+def test_fifty_clients_of_small_requests_are_all_served(address: str) -> None:
+    body = body_of("q.md", QUERY)
+
+    def ask(_: int) -> int:
+        with connect(address) as connection:
+            connection.sendall(head_of(address, len(body)) + body)
+            return answer(connection)[0]
+
+    with ThreadPoolExecutor(50) as clients:
+        assert list(clients.map(ask, range(100))) == [200] * 100
+
+
+@pytest.mark.slow
+def test_a_thousand_made_up_requests_break_nothing(address: str) -> None:
+    draw = random.Random(25)
+    methods = [b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"OPTIONS", b"TRACE", b"get", b"\xff"]
+    paths = [b"/", b"/login", b"/docs", b"/openapi.json", b"/static/page.css", b"/static/../x", b"*", b"//", b"/%00"]
+    paths += [b"/v1/" + name for name in b"rank diff report documents health ready metrics ? %2e%2e".split()]
+    lines = [
+        *(b"Content-Type: application/x-www-form-urlencoded", b"Content-Type: multipart/form-data; boundary=b"),
+        *(b"Content-Type: multipart/form-data", b"Host: evil.example", b"Transfer-Encoding: chunked", b"Expect: x"),
+        *(b"Content-Length: -1", b"Content-Length: 99", b"Cookie: colde-session=\xe9;;=", b"Origin: null", b"\x00: x"),
+        *(
+            b"Accept: text/html",
+            b"Connection: upgrade",
+            b"Upgrade: websocket",
+            b"Authorization: Bearer \xff",
+            b"X:" * 99,
+        ),
+    ]
+    parts = [
+        b"document=a.md",
+        b"&k=",
+        b"&=",
+        b"%",
+        b"\r\n",
+        b"--b\r\n",
+        b"--b--",
+        b'filename="../../x.pdf"',
+        b"0\r\n\r\n",
+    ]
+    parts += [
+        b'Content-Disposition: form-data; name="file"; filename="x.md"\r\n\r\nA pump.\r\n',
+        b"\x00\xff",
+        b"9" * 60,
+    ]
+    statuses = Counter[int]()
+    for _ in range(1000):
+        body = b"".join(draw.choices(parts, k=draw.randrange(7)))
+        head = [b"%s %s HTTP/1.1" % (draw.choice(methods), draw.choice(paths)), b"Host: 127.0.0.1"]
+        head += [*draw.sample(lines, draw.randrange(4)), b"Content-Length: %d" % len(body), b"Connection: close"]
+        with connect(address) as connection:
+            connection.sendall(b"\r\n".join(head[: None if draw.random() < 0.8 else -1]) + b"\r\n\r\n" + body)
+            connection.shutdown(socket.SHUT_WR)
+            with suppress(ConnectionError):  # closed while there was more to read
+                received = b"".join(iter(lambda: connection.recv(65536), b""))
+                statuses[int(received.split(b" ", 2)[1]) if received else 0] += 1
+    assert not [status for status in statuses if status >= 500 and status != 503], statuses
+    assert statuses[200] > 20
+    assert healthy(address)

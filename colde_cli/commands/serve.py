@@ -11,7 +11,7 @@ from colde_cli.commands.options import ModelOption, Reporter, Runtime, corpus_pl
 from colde_cli.settings import DEFAULT_MODEL, parse_duration, parse_size
 
 ACCESS, LIMITS = "Access", "Limits"
-_QUEUE = 8
+_QUEUE = 32
 """Requests that may wait for each that is worked on."""
 
 
@@ -66,7 +66,7 @@ def serve(
     settings = Settings(
         parse_size(max_upload, "--max-upload"), parse_duration(timeout, "--timeout"), jobs, _QUEUE * jobs
     )
-    access = Access.of(host, token, allow_host or (), settings.request_bytes, settings.seconds)
+    access = Access.of(host, token, allow_host or (), settings.upload_bytes, settings.seconds)
     with taken(host, port) as address:
         encoder = runtime.load(model)
         reporter.about_model(encoder.info)

@@ -22,6 +22,9 @@ SECONDS = {"html": 20}
 OTHER_SECONDS = 30
 """Processor time for other files; three megabytes of Markdown take six, nine of text two."""
 
+_PIECE = 1 << 20
+"""Characters of a line that the process writes: a line is in memory three times while it is read."""
+
 
 def read_apart(kind: str, file: BinaryIO, path: str, name: str, *, rejects: bool = False) -> Document:
     """Read an open file of any kind but PDF; `path` is as the user gave it, `name` replaces a missing title.
@@ -43,9 +46,12 @@ def read_apart(kind: str, file: BinaryIO, path: str, name: str, *, rejects: bool
     }
     engine = PAGE_ENGINE if page else "colde_cli.documents.large_engine"
     with sandboxed(engine, file, request, 120.0 if page else 240.0) as messages:
+        pieces = list[str]()
         for message in messages:
+            if message["kind"] == "text":
+                pieces.append(message["text"])
             if message["kind"] == "document":
-                return document_of(path, name, message["document"])
+                return document_of(path, name, {**message["document"], "text": "".join(pieces)})
             if message["kind"] == "refused":
                 error: type[errors.DocumentError] = getattr(errors, message["error"])
                 raise error(message["text"])
@@ -54,10 +60,14 @@ def read_apart(kind: str, file: BinaryIO, path: str, name: str, *, rejects: bool
 
 
 def answer_with(read: Callable[[], Document]) -> None:
-    """In the process: write the document as one line, or say which error refuses it."""
+    """In the process: write the text in pieces, then the rest of the document, or say which error refuses it."""
     try:
         document = read()
     except errors.DocumentError as error:
         write("refused", error=type(error).__name__, text=str(error))
     else:
-        write("document", document=document_header(document, document.title))
+        header = document_header(document, document.title)
+        text = header.pop("text")
+        for start in range(0, len(text), _PIECE):
+            write("text", text=text[start : start + _PIECE])
+        write("document", document=header)

@@ -14,12 +14,15 @@ from itertools import pairwise
 from typing import Protocol
 
 from colde_cli.documents.document import Chunk, Document, Section, Span
-from colde_cli.errors import ModelError
+from colde_cli.errors import LimitError, ModelError
 
 # A chunk may end early with a sentence if it is at least this full; otherwise it ends with a word.
 _MIN_FILL = 0.75
 # A last chunk emptier than this shares its tokens with the one before it: a mean over ten tokens is noise.
 _MIN_TAIL = 0.25
+_SLICE, _LONGEST_SLICE = 1 << 16, 1 << 22
+"""Characters that are made into tokens at a time: as a rule, and at most."""
+Progress = Callable[[int], None]
 # The names in RoBERTa, and so in Longformer.
 _OTHER_NAMES = {"[CLS]": "<s>", "[SEP]": "</s>"}
 
@@ -77,48 +80,108 @@ class Chunker:
 
     def chunk(self, document: Document) -> tuple[Chunk, ...]:
         """Cut a document into chunks, in reading order."""
-        chunks: list[Chunk] = []
+        return tuple(self.chunks(document))
+
+    def chunks(self, document: Document, progress: Progress | None = None) -> Iterator[Chunk]:
+        """Yield the chunks of a document as they are cut: whoever takes no more of them pays for no more.
+
+        Args:
+            progress: called with 0 for each slice of text; what it raises ends the work.
+
+        Raises:
+            LimitError: a text without a place to cut it, too long for the memory of a tokenizer.
+        """
+        index, name = 0, document.path or document.title
         for section in sections_with_text(document):
-            chunks.extend(self._chunk_section(document, section, len(chunks)))
-        return tuple(chunks)
+            text, offset = document.section_text(section), section.span.start
+            bounds = _bounds(text, self._cut(text, progress or (lambda _: None), name))
+            for position, (start, end, ids) in enumerate(bounds):
+                span = Span(offset + start, offset + end)
+                yield Chunk(index, section.index, position, span, ids, document.pages_of(span))
+                index += 1
 
     def first_chunk(self, text: str) -> Chunk | None:
         """Cut the first chunk of a text without a document; None if the text has no token."""
-        offsets, cuts, ids = self._cut(text)
-        return Chunk(0, 0, 0, Span(offsets[0][0], offsets[cuts[1] - 1][1]), ids[0]) if ids else None
+        for start, end, ids in self._cut(text, lambda _: None, "A passage"):
+            return Chunk(0, 0, 0, Span(start, end), ids)
+        return None
 
-    def _cut(self, text: str) -> tuple[list[tuple[int, int]], list[int], list[tuple[int, ...]]]:
-        """The offsets of the tokens, those at which chunks begin, and the ids of each chunk."""
-        encoding = self.tokenizer.encode(text, add_special_tokens=False)
-        cuts = cut_points(text, encoding.offsets, self.chunk_tokens - 2)
+    def _cut(self, text: str, progress: Progress, name: str) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+        """Yield where the first token of each chunk begins and its last one ends, and the ids with specials.
+
+        Tokens take fifty times the room of their text, so that they are made of one slice after another. A cut depends
+        on the tokens before it, and on no more than two chunks that follow (`cut_at`).
+        """
         first, last = special_token(self.tokenizer, "[CLS]"), special_token(self.tokenizer, "[SEP]")
-        return (
-            encoding.offsets,
-            cuts,
-            [(first, *encoding.ids[start:end], last) for start, end in pairwise(cuts)],
-        )
+        capacity = self.chunk_tokens - 2
+        sentences, ids, offsets = _Sentences(text), list[int](), list[tuple[int, int]]()
+        numbers: dict[int, int] = {}  # one object for all tokens of a number: they take a quarter of the memory
+        for start, end in _slices(text, getattr(self.tokenizer, "breaks", None), name):
+            progress(0)
+            encoding = self.tokenizer.encode(text[start:end], add_special_tokens=False)
+            ids += [numbers.setdefault(number, number) for number in encoding.ids]
+            offsets += [(start + begin, start + finish) for begin, finish in encoding.offsets]
+            cuts = cut_points(sentences.between(offsets), offsets, capacity)
+            if end < len(text):
+                cuts = [cut for cut in cuts if len(ids) - cut > capacity] or [0]
+            for begin, finish in pairwise(cuts):
+                yield offsets[begin][0], offsets[finish - 1][1], (first, *ids[begin:finish], last)
+            del ids[: cuts[-1]], offsets[: cuts[-1]]
 
-    def _chunk_section(self, document: Document, section: Section, first_index: int) -> Iterator[Chunk]:
-        text = document.section_text(section)
-        offsets, cuts, all_ids = self._cut(text)
-        spans = _whole_spans(text, [offsets[begin][0] for begin in cuts[:-1]], section.span.start)
-        for position, (ids, span) in enumerate(zip(all_ids, spans, strict=True)):
-            pages = document.pages_of(span)
-            yield Chunk(first_index + position, section.index, position, span, ids, pages)
+
+def _slices(text: str, breaks: re.Pattern[str] | None, name: str) -> Iterator[tuple[int, int]]:
+    """Yield where slices of a text begin and end, cut only where `breaks` matches: tokens are those of the whole text.
+
+    Raises:
+        LimitError: a slice would be too long.
+    """
+    start = 0
+    while start < len(text):
+        place = breaks.search(text, start + _SLICE) if breaks and len(text) - start > _SLICE else None
+        end = place.start() if place else len(text)
+        if end - start > _LONGEST_SLICE:
+            raise LimitError(
+                f"{name} has {end - start:,} characters that the model's tokenizer needs at once; break it into lines,"
+                " or sections."
+            )
+        yield start, end
+        start = end
 
 
-def _whole_spans(text: str, starts: Sequence[int], offset: int) -> Iterator[Span]:
-    """Yield the spans of chunks that begin at `starts` of a text, which itself begins at `offset`.
+class _Sentences:
+    """Where the sentences of a text begin, found as far as its tokens are known."""
+
+    def __init__(self, text: str) -> None:
+        self._rest, self._known = _starts(text), list[int]()
+
+    def between(self, offsets: Sequence[tuple[int, int]]) -> Sequence[int]:
+        """Those between the first and the last of these tokens, perhaps with others."""
+        if not offsets:
+            return ()
+        while not self._known or self._known[-1] < offsets[-1][1]:
+            following = next(self._rest, None)
+            if following is None:
+                break
+            self._known.append(following)
+        del self._known[: bisect_left(self._known, offsets[0][0])]
+        return self._known
+
+
+def _bounds(
+    text: str, chunks: Iterator[tuple[int, int, tuple[int, ...]]]
+) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """Have each chunk of a text begin where the one before it ends, blanks between them left out.
 
     A tokenizer has no token for a soft hyphen, say, or a control character. These belong to the chunk before them,
     and to the first one where none is before: no character is in no chunk, nor in two.
     """
-    if not starts:
-        return
-    first = len(text) - len(text.lstrip())
-    for start, following in pairwise([first, *starts[1:], len(text)]):
-        end = len(text[:following].rstrip())
-        yield Span(offset + start, offset + max(start, end))
+    start = len(text) - len(text.lstrip())
+    before = next(chunks, None)
+    while before is not None:
+        following = next(chunks, None)
+        end = len(text) if following is None else following[0]
+        yield start, start + len(text[start:end].rstrip()), before[2]
+        start, before = end, following
 
 
 def sections_with_text(document: Document) -> Iterator[Section]:
@@ -131,22 +194,24 @@ def sections_with_text(document: Document) -> Iterator[Section]:
             yield section
 
 
-def cut_points(text: str, offsets: list[tuple[int, int]], capacity: int) -> list[int]:
+def cut_points(sentences: Sequence[int], offsets: Sequence[tuple[int, int]], capacity: int) -> list[int]:
     """Find the tokens at which chunks of at most `capacity` tokens begin: `[0, c1, ..., n]`; `[0]` without tokens.
 
-    `offsets` are the start and end of each token in `text`; special tokens are not counted.
+    Args:
+        sentences: where sentences begin in the text, ascending.
+        offsets: start and end of each token in the text; special tokens are not counted.
     """
-    sentences = sentence_tokens(text, offsets) if len(offsets) > capacity else []
-    return cut_at(len(offsets), sentences, lambda token: begins_word(offsets, token), capacity)
+    tokens = sentence_tokens(sentences, offsets) if len(offsets) > capacity else []
+    return cut_at(len(offsets), tokens, lambda token: begins_word(offsets, token), capacity)
 
 
-def sentence_tokens(text: str, offsets: list[tuple[int, int]]) -> list[int]:
+def sentence_tokens(sentences: Sequence[int], offsets: Sequence[tuple[int, int]]) -> list[int]:
     """Find the tokens that begin a sentence, ascending; the last entry may be the number of tokens."""
     token_starts = [start for start, _ in offsets]
-    return sorted({bisect_left(token_starts, start) for start in sentence_starts(text)})
+    return sorted({bisect_left(token_starts, start) for start in sentences})
 
 
-def begins_word(offsets: list[tuple[int, int]], token: int) -> bool:
+def begins_word(offsets: Sequence[tuple[int, int]], token: int) -> bool:
     """Whether a token other than the first has a gap before it."""
     return offsets[token][0] > offsets[token - 1][1]
 
@@ -194,9 +259,14 @@ def sentence_starts(text: str) -> list[int]:
     abbreviation nor a single initial. A blank line ends a sentence without a full stop. The mark of a list item, as in
     "1. Open it.", counts as a sentence: chunks were cut so when the models were trained.
     """
-    ends = (match for match in _END.finditer(text) if match.group(1) is None or _ends_sentence(text, match))
-    starts = [0, *(match.end() for match in ends)]
-    return starts if starts[-1] < len(text) or len(starts) == 1 else starts[:-1]
+    return list(_starts(text))
+
+
+def _starts(text: str) -> Iterator[int]:
+    yield 0
+    for match in _END.finditer(text):
+        if match.end() < len(text) and (match.group(1) is None or _ends_sentence(text, match)):
+            yield match.end()
 
 
 def whole_sentence_starts(text: str) -> list[int]:

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -88,6 +88,13 @@ class _Running:
         self.ended = False
         self.busy: set[_Process] = set()
 
+    def end(self) -> None:
+        """Kill those at work, and have no other start; from any thread."""
+        with _lock:
+            self.ended = True
+            for process in self.busy:
+                process.kill()
+
 
 _idle: dict[str, list[_Process]] = {}
 _lock = threading.Lock()
@@ -102,13 +109,20 @@ def readers(threads: int) -> Iterator[ThreadPoolExecutor]:
     try:
         yield pool
     except (KeyboardInterrupt, GeneratorExit):
-        with _lock:
-            running.ended = True
-            for process in running.busy:
-                process.kill()
+        running.end()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def readers_that_end() -> Iterator[Callable[[], None]]:
+    """Let another thread end the readers that this thread waits for, by calling what this yields."""
+    running = _local.running = _Running()
+    try:
+        yield running.end
+    finally:
+        _local.running = None
 
 
 def start_reader(engine: str, count: int = 1) -> None:

@@ -381,7 +381,7 @@ class Encoder(DocumentEncoder):
 
     def encode_later(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
         """See `DocumentEncoder`."""
-        chunked = [(document, self.chunk(document)) for document in documents]
+        chunked = [(document, self.chunk(document, progress)) for document in documents]
         encode = partial(self.encode_chunks, progress=progress)
         return Batch(chunked, encode, self.centred_unit_vectors, self.finish).encodings()
 

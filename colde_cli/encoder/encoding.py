@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +223,9 @@ MAX_CHUNKS = 5000
 """Chunks of one document; 500 pages have 1,000. For each pair of chunks of two documents attention takes about 30 bytes
 while it is computed, .75 GB, and all scores, which are kept, take 12."""
 
+_CHARACTERS = 8
+"""Characters of a token from which a text is refused before any token is made; English has 4 to 5."""
+
 
 class DocumentEncoder(ABC):
     """Encodes documents with one model: `Encoder` for CoLDE, `SystemEncoder` for the other systems.
@@ -276,21 +280,23 @@ class DocumentEncoder(ABC):
     def chunker(self) -> Chunker:
         """What cuts documents into chunks."""
 
-    def chunk(self, document: Document) -> tuple[Chunk, ...]:
-        """Cut a document into chunks.
+    def chunk(self, document: Document, progress: Progress | None = None) -> tuple[Chunk, ...]:
+        """Cut a document into chunks; `progress` is called with 0 now and then.
 
         Raises:
             NoTextError: it has no text.
-            LimitError: it has too many chunks.
+            LimitError: it has too many chunks, or characters.
         """
-        chunks, name = self.chunker().chunk(document), document.path or document.title
+        chunker, name = self.chunker(), document.path or document.title
+        too_long = len(document.text) > MAX_CHUNKS * chunker.chunk_tokens * _CHARACTERS
+        chunks = () if too_long else tuple(islice(chunker.chunks(document, progress), MAX_CHUNKS + 1))
+        if too_long or len(chunks) > MAX_CHUNKS:
+            raise LimitError(
+                f"{name} is too long: colde compares {MAX_CHUNKS:,} chunks of a document at most, and it has more;"
+                " split it, or leave out sections."
+            )
         if not chunks:
             raise NoTextError(f"{name} has no text to compare.")
-        if len(chunks) > MAX_CHUNKS:
-            raise LimitError(
-                f"{name} needs too much memory: it has {len(chunks):,} chunks, and colde compares {MAX_CHUNKS:,} of a"
-                " document at most; split it, or leave out sections."
-            )
         return chunks
 
     def encode(self, document: Document, progress: Progress | None = None) -> Encoding:
@@ -307,7 +313,7 @@ class DocumentEncoder(ABC):
         Raises:
             NoTextError, LimitError: as `chunk`.
         """
-        return self.encode_chunked(documents, [self.chunk(document) for document in documents], progress)
+        return self.encode_chunked(documents, [self.chunk(document, progress) for document in documents], progress)
 
     def encode_later(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
         """Cut documents into chunks, and encode those when their vectors are asked for, if the model can.

@@ -157,7 +157,7 @@ class SystemEncoder(DocumentEncoder):
 
     def encode_many(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
         """See `DocumentEncoder`; without `parts` they have no chunks or sections."""
-        chunked = [self.chunk(document) if self.parts else () for document in documents]
+        chunked = [self.chunk(document, progress) if self.parts else () for document in documents]
         return self.encode_chunked(documents, chunked, progress)
 
     def encode_chunked(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,12 @@ _SLOW_PATTERN = re.compile(r"\)[*+{]|\\[1-9]|\\[kg]['<]")
 _COMMON_LETTERS = 3.0
 """Letters that a table of replacements puts for one, as a rule; that of Unicode has 18 for one only."""
 
+_BREAKS = {
+    **dict.fromkeys(("BertNormalizer", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"), ""),
+    **dict.fromkeys(("BertPreTokenizer", "Whitespace", "WhitespaceSplit"), "[ \n]"),
+    "ByteLevel": " ",  # it may put a blank before a text that does not begin with one
+}
+"""Rules that look at no blank but the first of several, and the blanks before which those that split texts do so."""
 _PROBE = "The 1. \u0416 \u672c \u05d0 \ue000 \U0001f600 " + "x" * 300
 """Signs of no vocabulary: a tokenizer without a token or rule for them fails here, not at a document."""
 
@@ -58,17 +64,22 @@ def open_tokenizer(path: Path) -> TextTokenizer:
     try:
         tokenizer = plain_tokenizer(text)
         tokenizer.encode(_PROBE, add_special_tokens=False)
-        return _Guarded(tokenizer, path)
+        return _Guarded(tokenizer, path, _breaks(values, rules))
     except BaseException as error:  # tokenizers raises bare Exception, and what is no Exception after a panic
         raise _named(error, path) from error
 
 
 @dataclass(frozen=True, slots=True)
 class _Guarded:
-    """A tokenizer whose failures name its file."""
+    """A tokenizer whose failures name its file.
+
+    Attributes:
+        breaks: matches places where a text may be cut without a change of its tokens; None where there may be none.
+    """
 
     tokenizer: TextTokenizer
     path: Path
+    breaks: re.Pattern[str] | None
 
     def encode(self, sequence: str, *, add_special_tokens: bool = True) -> TokenEncoding:
         """Cut a text into tokens.
@@ -91,6 +102,20 @@ def _named(error: BaseException, path: Path) -> BaseException:
     if isinstance(error, Exception) or type(error).__name__ == "PanicException":
         return ModelError(f"{path} is not a tokenizer: {str(error)[:200]}.")
     return error
+
+
+def _breaks(tokenizer: dict[str, Any], rules: Sequence[dict[str, Any]]) -> re.Pattern[str] | None:
+    """Where the rules of a tokenizer cut in any case, seeing nothing of what stands before.
+
+    After a letter comes a blank, which no normal form joins to a letter; a cut before it leaves all blanks together,
+    for a tokenizer that counts them. Rules that are not in `_BREAKS`, and tokens that take up blanks, may see more.
+    """
+    kinds = [str(rule["type"]) for rule in rules if rule.get("type") not in ("Sequence", None)]
+    known = [_BREAKS[kind] for kind in kinds if _BREAKS.get(kind)]
+    tokens = tokenizer.get("added_tokens") or ()
+    apart = not any(token.get("rstrip") or re.search(r"\s", token.get("content", " ")) for token in tokens)
+    whole = all(rule.get("use_regex", True) for rule in rules)
+    return re.compile(rf"(?<=\S){min(known)}") if known and apart and whole and set(kinds) <= set(_BREAKS) else None
 
 
 def _rules(tokenizer: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -24,6 +24,7 @@ from colde_cli.documents.chunking import (
     cut_at,
     plain_tokenizer,
     sections_with_text,
+    sentence_starts,
     sentence_tokens,
     special_token,
 )
@@ -183,7 +184,7 @@ class _Tokenizing:
 
 def _breaks(text: str, offsets: list[tuple[int, int]]) -> NDArray[np.uint8]:
     breaks = np.array([0, *(_WORD * begins_word(offsets, token) for token in range(1, len(offsets)))], np.uint8)
-    sentences = np.array(sentence_tokens(text, offsets), np.int64)
+    sentences = np.array(sentence_tokens(sentence_starts(text), offsets), np.int64)
     breaks[sentences[sentences < len(breaks)]] |= _SENTENCE
     return breaks
 

@@ -111,6 +111,18 @@ class ServedCorpus:
             return self.rank(query, Wanted(top=1), progress).skipped
         return tuple(unread)
 
+    def check(self) -> None:
+        """Check that the corpus can be asked.
+
+        Raises:
+            BadIndexError, MissingFileError: it cannot.
+        """
+        if self._index is not None:
+            with open_index(self._index):
+                return
+        if not self._folder.is_dir():
+            raise MissingFileError("The folder of the corpus is gone.")
+
     def documents(self, glob: str | None = None) -> list[CorpusDocument]:
         """All documents that fit a pattern, by path."""
         if self._index is None:

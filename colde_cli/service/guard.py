@@ -10,6 +10,7 @@ import asyncio
 import hmac
 import ipaddress
 import socket
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
@@ -26,15 +27,22 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Count = Callable[[str, int, float], None]
 Refuse = Callable[[Scope, Receive, Send, RequestError], Awaitable[None]]
 
 COOKIE = "colde-session"
 SHORTEST_TOKEN = 16
-_OPEN = frozenset({"/login", "/v1/health", "/static/page.css", "/static/page.js"})
+_OPEN = frozenset({"/login", "/v1/health", "/v1/ready", "/static/page.css", "/static/page.js"})
 """Paths that need no token; they tell nothing of the corpus."""
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-_TAKE_FORMS = frozenset({"/", "/login", "/v1/rank", "/v1/diff", "/v1/report"})
+_DOCUMENTS = {"/": 1, "/v1/rank": 1, "/v1/diff": 2, "/v1/report": 2}
+"""Documents that a form of each address may hold."""
+_TAKE_FORMS = frozenset({"/login", *_DOCUMENTS})
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
+_FIELDS, _FIELDS_SECONDS = 200_000, 30.0
+"""Most bytes of a form beside its documents, and the time for one without any to arrive."""
+_OTHER, _OTHER_SECONDS = 4_000, 10.0
+"""The same of any other body, such as that of a login."""
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; "
@@ -67,16 +75,17 @@ class Access:
     Attributes:
         hosts: names that a Host header may have; an address is always right, it cannot be rebound.
         token: None where none is needed.
-        most_bytes: of the body of a request, which has `seconds` to arrive.
+        upload_bytes: of one document that is sent.
+        seconds: for a body with documents to arrive.
     """
 
     hosts: frozenset[str]
     token: str | None
-    most_bytes: int
+    upload_bytes: int
     seconds: float
 
     @classmethod
-    def of(cls, host: str, token: str | None, names: Iterable[str], most_bytes: int, seconds: float) -> Access:
+    def of(cls, host: str, token: str | None, names: Iterable[str], upload_bytes: int, seconds: float) -> Access:
         """Check what was asked for on the command line.
 
         Raises:
@@ -89,7 +98,15 @@ class Access:
         if token is not None and len(token) < SHORTEST_TOKEN:
             raise OptionError(f"The token is too short; use {SHORTEST_TOKEN} characters or more.")
         known = {*_LOCAL, host.lower(), socket.gethostname().lower(), *(name.lower() for name in names)}
-        return cls(frozenset(known), token, most_bytes, seconds)
+        return cls(frozenset(known), token, upload_bytes, seconds)
+
+    def body(self, path: str, kind: str) -> tuple[int, float]:
+        """The most bytes of a body of a content type, sent to an address, and the seconds it has to arrive."""
+        if path not in _DOCUMENTS:
+            return _OTHER, min(self.seconds, _OTHER_SECONDS)
+        if kind != _FORMS[0]:  # in memory, while documents of the other kind of form lie on disk
+            return _FIELDS, min(self.seconds, _FIELDS_SECONDS)
+        return _DOCUMENTS[path] * self.upload_bytes + _FIELDS, self.seconds
 
     def session(self) -> str:
         """What the cookie of a page holds: proof of the token, not the token."""
@@ -138,8 +155,9 @@ class Access:
 class Guard:
     """Lets through what is allowed, as middleware of ASGI."""
 
-    def __init__(self, app: App, access: Access, refuse: Refuse) -> None:
-        self._app, self._access, self._refuse = app, access, refuse
+    def __init__(self, app: App, access: Access, refuse: Refuse, count: Count) -> None:
+        """`count` is told the path and status of each answer, and the seconds until it began."""
+        self._app, self._access, self._refuse, self._count = app, access, refuse, count
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check a request, count its body, and add headers to the answer."""
@@ -147,64 +165,74 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        answer = _with_headers(send)
+        answer = self._answer(scope, send)
+        if scope["method"] == "HEAD":  # the answer of GET without its body; servers look at their own scope
+            scope = {**scope, "method": "GET"}
         try:
-            self._check(scope)
+            most, seconds = self._check(scope)
         except RequestError as error:
             await self._refuse(scope, receive, answer, error)
             return
-        await self._app(scope, self._limited(receive), answer)
+        await self._app(scope, _limited(receive, most, seconds), answer)
 
-    def _check(self, scope: Scope) -> None:
+    def _check(self, scope: Scope) -> tuple[int, float]:
+        """The most bytes of the body, and its seconds; refuses with a `RequestError`."""
         headers, access = Headers(scope=scope), self._access
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         access.check_host(headers)
         if scope["method"] not in _SAFE:
             access.check_origin(headers)
-        if scope["method"] == "POST" and scope["path"] in _TAKE_FORMS:
-            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind not in _FORMS:
-                raise RequestError(415, f"The body of a request is a form; send it as {_FORMS[0]}.")
+        if scope["method"] == "POST" and scope["path"] in _TAKE_FORMS and kind not in _FORMS:
+            raise RequestError(415, f"The body of a request is a form; send it as {_FORMS[0]}.")
         if scope["path"] not in _OPEN and not access.admits(headers):
             wanted = "This service needs its token, as the header: Authorization: Bearer TOKEN."
             raise RequestError(401, wanted)
+        most, seconds = access.body(scope["path"], kind)
         length = headers.get("content-length", "0")
-        if length.isdecimal() and int(length) > access.most_bytes:
-            raise too_large(access.most_bytes)
+        if length.isdecimal() and int(length[:20]) > most:
+            raise too_large(most)
+        return most, seconds
 
-    def _limited(self, receive: Receive) -> Receive:
-        """Receive at most as many bytes, and for at most as long, as the limits allow."""
-        arrived, whole = 0, False
-        end = asyncio.get_running_loop().time() + self._access.seconds
+    def _answer(self, scope: Scope, send: Send) -> Send:
+        begun, path, bare = time.monotonic(), scope["path"], scope["method"] == "HEAD"
 
-        async def limited() -> Message:
-            nonlocal arrived, whole
-            if whole:
-                return await receive()
-            try:
-                async with asyncio.timeout_at(end):
-                    message = await receive()
-            except TimeoutError as error:
-                raise HTTPException(408, "The request took too long to arrive.") from error
-            arrived += len(message.get("body", b""))
-            if arrived > self._access.most_bytes:
-                raise HTTPException(413, str(too_large(self._access.most_bytes)))
-            whole = not message.get("more_body", False)
-            return message
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._count(path, message["status"], time.monotonic() - begun)
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            elif bare:
+                message = {**message, "body": b""}
+            await send(message)
 
-        return limited
+        return answer
 
 
-def too_large(most_bytes: int) -> RequestError:
+def _limited(receive: Receive, most: int, seconds: float) -> Receive:
+    """Receive at most so many bytes of a body, for at most so many seconds."""
+    arrived, whole = 0, False
+    end = asyncio.get_running_loop().time() + seconds
+
+    async def limited() -> Message:
+        nonlocal arrived, whole
+        if whole:
+            return await receive()
+        try:
+            async with asyncio.timeout_at(end):
+                message = await receive()
+        except TimeoutError as error:
+            raise HTTPException(408, "The request took too long to arrive.") from error
+        arrived += len(message.get("body", b""))
+        if arrived > most:
+            raise HTTPException(413, str(too_large(most)))
+        whole = not message.get("more_body", False)
+        return message
+
+    return limited
+
+
+def too_large(most: int) -> RequestError:
     """The error of a body over the limit."""
-    return RequestError(413, f"The upload is larger than {most_bytes / 1e6:g} MB, the most that this service takes.")
-
-
-def _with_headers(send: Send) -> Send:
-    async def answer(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
-                headers.setdefault(name, value)
-        await send(message)
-
-    return answer
+    size = f"{most / 1e6:g} MB" if most >= 1e6 else f"{most / 1e3:g} kB"
+    return RequestError(413, f"The body, or a document in it, is larger than {size}, the most that is taken here.")

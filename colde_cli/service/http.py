@@ -3,7 +3,9 @@
 It needs the extra `serve`. FastAPI reads the annotations of the functions inside.
 """
 
+import asyncio
 import json
+import math
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -15,7 +17,7 @@ from fastapi import Depends, FastAPI, File, Form, Query, UploadFile
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from colde_cli import Filter, IgnoreOptions
 from colde_cli.errors import (
@@ -31,6 +33,7 @@ from colde_cli.errors import (
 from colde_cli.service import web_page as page
 from colde_cli.service.corpus import FieldName, ServedCorpus, Wanted
 from colde_cli.service.guard import COOKIE, Access, App, Guard
+from colde_cli.service.metrics import Metrics
 from colde_cli.service.requests import (
     BUDGET_TEXT,
     DATE_TEXT,
@@ -86,7 +89,7 @@ Second = Annotated[UploadFile | None, File(description="The second document itse
 
 def create_app(corpus: ServedCorpus, access: Access, settings: Settings) -> App:
     """The service as an application of ASGI, its guard before it."""
-    service = Service(corpus, settings)
+    service, metrics = Service(corpus, settings), Metrics()
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
@@ -99,6 +102,7 @@ def create_app(corpus: ServedCorpus, access: Access, settings: Settings) -> App:
     app = FastAPI(title="colde", version=version, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=silent)
     for add in (_add_lists, _add_rank, _add_comparisons, _add_page):
         add(app, service)
+    _add_state(app, service, metrics)
     _add_login(app, access)
     _add_schemas(app)
 
@@ -111,7 +115,7 @@ def create_app(corpus: ServedCorpus, access: Access, settings: Settings) -> App:
     async def refuse(scope: Any, receive: Any, send: Any, error: RequestError) -> None:  # noqa: ANN401
         await problem(Request(scope), error)(scope, receive, send)
 
-    return Guard(app, access, refuse)
+    return Guard(app, access, refuse, metrics.count)
 
 
 def _known_fields(app: FastAPI) -> Any:  # noqa: ANN401 - of FastAPI
@@ -130,10 +134,6 @@ def _known_fields(app: FastAPI) -> Any:  # noqa: ANN401 - of FastAPI
 
 
 def _add_lists(app: FastAPI, service: Service) -> None:
-    async def health() -> dict[str, str]:
-        """Say that the service answers."""
-        return {"status": "ok", "version": VERSION}
-
     async def documents(
         request: Request,
         glob: Annotated[str | None, Query(max_length=500, description=GLOB_TEXT)] = None,
@@ -145,8 +145,31 @@ def _add_lists(app: FastAPI, service: Service) -> None:
         listed = [asdict(item) for item in every[offset : offset + limit]]
         return JSONResponse({"total": len(every), "offset": offset, "documents": listed})
 
+    app.add_api_route("/v1/documents", documents, methods=["GET"], responses=_problems(401, 422, 429, 503))
+
+
+def _add_state(app: FastAPI, service: Service, metrics: Metrics) -> None:
+    async def health() -> dict[str, str]:
+        """Say that the service answers."""
+        return {"status": "ok", "version": VERSION}
+
+    async def ready() -> dict[str, str]:
+        """Say that the corpus can be asked, and that a request would not be turned away."""
+        if service.workers.full:
+            raise RequestError(503, "Too many requests are waiting.", 1)
+        try:
+            await asyncio.to_thread(service.corpus.check)
+        except ColdeError as error:
+            raise RequestError(503, str(error), 5) from error
+        return {"status": "ready"}
+
+    async def state() -> Response:
+        """Counts and times of the answers, in the text format of Prometheus."""
+        return Response(metrics.text(service.workers), media_type="text/plain; version=0.0.4")
+
     app.add_api_route("/v1/health", health, methods=["GET"])
-    app.add_api_route("/v1/documents", documents, methods=["GET"], responses=_problems(401, 422, 503))
+    app.add_api_route("/v1/ready", ready, methods=["GET"], responses=_problems(503))
+    app.add_api_route("/v1/metrics", state, methods=["GET"], response_class=PlainTextResponse, responses=_problems(401))
 
 
 def _asked(
@@ -330,7 +353,7 @@ def _sent(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-_PROBLEMS = _problems(400, 401, 404, 408, 413, 415, 422, 503)
+_PROBLEMS = _problems(400, 401, 404, 408, 413, 415, 422, 429, 503)
 
 
 def _problem(request: Request, error: Exception, corpus: ServedCorpus) -> Response:
@@ -338,8 +361,9 @@ def _problem(request: Request, error: Exception, corpus: ServedCorpus) -> Respon
     status, sentence = _status_of(error)
     sentence = corpus.concealed(sentence)
     headers = dict(getattr(error, "headers", None) or {})
-    if status == 503:
-        headers["Retry-After"] = "5"
+    retry = getattr(error, "retry", None) or (5 if status == 503 else None)
+    if retry is not None:
+        headers["Retry-After"] = str(math.ceil(retry))
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     if request.url.path in ("/", "/v1/report") and "text/html" in request.headers.get("accept", ""):

@@ -3,26 +3,29 @@
 It needs the extra `mcp`, whose SDK reads the annotations of the functions inside.
 """
 
+import math
 import os
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any
 
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from colde_cli import Comparison, Model, Ranking, open_index, read
 from colde_cli.errors import ColdeError, MissingFileError, OptionError
-from colde_cli.service.corpus import Wanted
-from colde_cli.service.requests import BUDGET_TEXT, DATE_TEXT, GLOB_TEXT, SECTION_TEXT, asked_filter
+from colde_cli.service.corpus import Progress, Wanted
+from colde_cli.service.requests import BUDGET_TEXT, DATE_TEXT, GLOB_TEXT, SECTION_TEXT, Workers, asked_filter
 from colde_cli.settings import VERSION
-from colde_cli.types import find_files, is_index, rank_files, rank_index
+from colde_cli.types import StageClock, find_files, is_index, rank_files, rank_index
 from colde_cli.views.agent import (
     ComparisonAnswer,
     PassagesAnswer,
@@ -40,8 +43,11 @@ _INSTRUCTIONS = (
 )
 _REMEMBERED = 4
 """Number of comparisons that are kept, so that an agent that reads on does not have one computed again."""
+_THREADS, _WAITING = 4, 100
+"""Calls that are worked on at a time, and those that wait."""
 _MIN_CHARACTERS, _MAX_CHARACTERS = 1_000, 50_000
 
+Answer = ComparisonAnswer | RankingAnswer | PassagesAnswer
 PathField = Annotated[str, Field(description="Path of a document below the folders that may be read.")]
 RoomField = Annotated[int, Field(ge=_MIN_CHARACTERS, le=_MAX_CHARACTERS, description="Most characters of the answer.")]
 
@@ -65,13 +71,14 @@ class Library:
         self.roots = tuple(root.resolve() for root in roots)
         self._model = model
         self._lock = Lock()
+        self._under_way: dict[tuple[Any, ...], Lock] = {}
         self._compared: OrderedDict[tuple[Any, ...], Comparison] = OrderedDict()
 
     def path(self, name: str) -> Path:
         """The path that a name stands for, links resolved; a relative one begins at the first folder that has it.
 
         Raises:
-            OptionError: it leads out of the folders.
+            OptionError: it leads out of the folders, or to a pipe or a device.
             MissingFileError: none of several folders has it.
         """
         paths = []
@@ -87,52 +94,90 @@ class Library:
             raise OptionError(f"{name[:200]} lies outside the folders that may be read: {folders}.")
         if not there and len(self.roots) > 1:
             raise MissingFileError(f"{name[:200]} is in none of the folders that may be read: {folders}.")
-        return (there or inside)[0]
+        path = (there or inside)[0]
+        # Who opens a pipe waits for somebody to write into it.
+        if there and not (path.is_dir() or path.is_file()):
+            raise OptionError(f"{name[:200]} is neither a file nor a folder.")
+        return path
 
-    def compare(self, a: str, b: str) -> Comparison:
-        """Compare two documents, or remember what came out."""
+    def compare(self, a: str, b: str, progress: Progress | None = None) -> Comparison:
+        """Compare two documents, or remember what came out; who asks for a pair that is under way waits for it.
+
+        `progress` counts chunks, from any thread; what it raises ends the work.
+        """
         paths = self.path(a), self.path(b)
+        key = tuple((path, *_state(path)) for path in paths)
         with self._lock:
-            key = tuple((path, *_state(path)) for path in paths)
+            one = self._under_way.setdefault(key, Lock())
+        with one:
             if key not in self._compared:
-                self._compared[key] = self._model.compare(*(self._model.encode(path) for path in paths))
-                while len(self._compared) > _REMEMBERED:
-                    self._compared.popitem(last=False)
+                encodings = (self._model.encode(path, progress=progress) for path in paths)
+                comparison = self._model.compare(*encodings, progress=progress)
+                with self._lock:
+                    self._compared[key] = comparison
+                    while len(self._compared) > _REMEMBERED:
+                        self._under_way.pop(self._compared.popitem(last=False)[0], None)
+                return comparison
             return self._compared[key]
 
-    def rank(self, query: str, corpus: str, wanted: Wanted) -> Ranking:
-        """Order the documents of a folder or an index by their score with one."""
-        path, place = self.path(query), self.path(corpus)
-        with self._lock:
-            encoding, options = self._model.encode(path), wanted.options()
-            if is_index(place):
-                with open_index(place) as index:
-                    return rank_index(encoding, index, self._model.encoder, **options)
-            files, _ = find_files(place, wanted.chosen.glob, within=self.roots)
-            return rank_files(encoding, files, self._model.encoder, budget=wanted.budget, **options)
+    def rank(self, query: str, corpus: str, wanted: Wanted, progress: Progress | None = None) -> Ranking:
+        """Order the documents of a folder or an index by their score with one; `progress` counts documents."""
+        path, place, options = self.path(query), self.path(corpus), {**wanted.options(), "progress": progress}
+        looked = None if progress is None else partial(progress, 0)
+        encoding = self._model.encode(path, progress=None if looked is None else lambda _: looked())
+        if is_index(place):
+            with open_index(place) as index:
+                return rank_index(encoding, index, self._model.encoder, **options)
+        files, _ = find_files(place, wanted.chosen.glob, within=self.roots)
+        clock = None if looked is None else StageClock(looked)
+        return rank_files(encoding, files, self._model.encoder, budget=wanted.budget, clock=clock, **options)
 
 
 def create_server(library: Library) -> MCPServer[Any]:
     """The tools of a library as a server."""
-    server: MCPServer[Any] = MCPServer("colde", version=VERSION, instructions=_INSTRUCTIONS, log_level="WARNING")
+    workers = Workers(_THREADS, _WAITING, math.inf)
     reading = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
-    def answer(said: ComparisonAnswer | RankingAnswer | PassagesAnswer) -> CallToolResult:
+    async def answer(context: Context[Any, Any], job: Callable[[Progress], Answer]) -> CallToolResult:
+        """Run a job in a thread, report how far it is, and stop it when the call is cancelled."""
+        done, told = 0, 0
+
+        def counted(check: Progress) -> Answer:
+            def progress(number: int) -> None:
+                nonlocal done
+                check(number)
+                done += number
+
+            return job(progress)
+
+        async def tell() -> bool:
+            nonlocal told
+            if done > told:
+                told = done
+                await context.report_progress(told)
+            return False
+
+        try:
+            said = await workers.run(counted, tell)
+        except ColdeError as error:  # the sentence that a person would get
+            raise ToolError(str(error)) from error
         content = [TextContent(type="text", text=str(said))]
         return CallToolResult(content=content, structured_content=asdict(said))
 
-    def compare(
-        a: PathField, b: PathField, max_characters: RoomField = 6_000
+    async def compare(
+        context: Context[Any, Any], a: PathField, b: PathField, max_characters: RoomField = 6_000
     ) -> Annotated[CallToolResult, ComparisonAnswer]:
         """Compare two documents by meaning and wording.
 
         Gives a verdict, how much is the same, counts, and the most important changes with their pages.
         read_passages with both documents gives all changes in full.
         """
-        with _told():
-            return answer(comparison_answer(library.compare(a, b), max_characters))
+        return await answer(
+            context, lambda progress: comparison_answer(library.compare(a, b, progress), max_characters)
+        )
 
-    def rank(
+    async def rank(
+        context: Context[Any, Any],
         query: PathField,
         corpus: Annotated[str, Field(description="Path of a folder, or of an index of colde index.")],
         k: Annotated[int, Field(ge=1, le=100, description="Documents to list.")] = 10,
@@ -146,12 +191,16 @@ def create_server(library: Library) -> MCPServer[Any]:
         max_characters: RoomField = 6_000,
     ) -> Annotated[CallToolResult, RankingAnswer]:
         """Find the documents of a folder or an index that are most similar to one."""
-        with _told():
+
+        def job(progress: Progress) -> RankingAnswer:
             chosen = asked_filter(glob=glob, newer=newer, older=older, section=section)
             wanted = Wanted(k, min_score, explain, chosen, budget=budget)
-            return answer(ranking_answer(library.rank(query, corpus, wanted), max_characters))
+            return ranking_answer(library.rank(query, corpus, wanted, progress), max_characters)
 
-    def read_passages(
+        return await answer(context, job)
+
+    async def read_passages(
+        context: Context[Any, Any],
         document: PathField,
         compared_with: Annotated[str, Field(description="Path of a second document: read changes.")] = "",
         page: Annotated[int | None, Field(ge=1, description="Begin on this page of the document.")] = None,
@@ -160,31 +209,35 @@ def create_server(library: Library) -> MCPServer[Any]:
         max_characters: RoomField = 8_000,
     ) -> Annotated[CallToolResult, PassagesAnswer]:
         """Read a document, or the changes between two, in order, as much as fits into an answer."""
-        with _told():
+
+        def job(progress: Progress) -> PassagesAnswer:
             if not compared_with:
-                text = read(library.path(document))
-                return answer(document_answer(text, max_characters, cursor, page))
-            pairs = library.compare(document, compared_with)
-            return answer(pairs_answer(pairs, max_characters, cursor, page, changed=not all_pairs))
+                return document_answer(read(library.path(document)), max_characters, cursor, page)
+            pairs = library.compare(document, compared_with, progress)
+            return pairs_answer(pairs, max_characters, cursor, page, changed=not all_pairs)
 
-    for tool in (compare, rank, read_passages):
-        server.add_tool(tool, annotations=reading, structured_output=True)
-    return server
+        return await answer(context, job)
 
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """Tell the agent what is wrong, in the sentence that a person would get."""
-    try:
-        yield
-    except ColdeError as error:
-        raise ToolError(str(error)) from error
+    tools = [
+        _strict(Tool.from_function(tool, annotations=reading, structured_output=True))
+        for tool in (compare, rank, read_passages)
+    ]
+    return MCPServer("colde", version=VERSION, instructions=_INSTRUCTIONS, log_level="WARNING", tools=tools)
 
 
-def _state(path: Path) -> tuple[int, int]:
-    """What changes with a file; zeros for one that reading will say is missing."""
+def _strict(tool: Tool) -> Tool:
+    """Have a tool refuse arguments that it does not have, which the SDK ignores: a misspelt one would be lost."""
+    arguments = tool.fn_metadata.arg_model
+    strict: Any = type(arguments.__name__, (arguments,), {"model_config": ConfigDict(extra="forbid")})
+    tool.fn_metadata.arg_model = strict
+    tool.parameters = strict.model_json_schema(by_alias=True)
+    return tool
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """What changes with a file; nothing for one that reading will say is missing."""
     try:
         found = path.stat()
     except OSError:
-        return 0, 0
-    return found.st_mtime_ns, found.st_size
+        return ()
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size

@@ -21,7 +21,7 @@ from colde_cli import Comparison, Encoding, Filter, IgnoreOptions, Ranking, read
 from colde_cli.errors import MissingFileError, OptionError, RequestError
 from colde_cli.service.corpus import CorpusDocument, Progress, ServedCorpus, Wanted
 from colde_cli.service.guard import too_large
-from colde_cli.types import compare_encodings
+from colde_cli.types import compare_encodings, readers_that_end
 from colde_cli.views.escaping import short
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ BUDGET_TEXT = "Seconds to encode documents of a folder that are not encoded yet,
 GLOB_TEXT = "Which files, such as `*.pdf`."
 DATE_TEXT = "a date such as 2026-01-31, or an age such as 30d."
 SECTION_TEXT = "Only documents with such a section: words of its heading, or a kind such as abstract."
-_KEPT = 32
+_KEPT, _KEPT_CHUNKS = 32, 10_000
 _MINUTES = 15
 _NAME = 120
 _LOOK = 0.1  # seconds between two looks at whether the client is still there
@@ -75,7 +75,7 @@ class KeptUploads:
         with self._lock:
             self._forget()
             self._kept[number] = (time.monotonic(), upload)
-            while len(self._kept) > _KEPT:
+            while len(self._kept) > _KEPT or (len(self._kept) > 1 and self._chunks() > _KEPT_CHUNKS):
                 self._kept.popitem(last=False)
         return number
 
@@ -90,6 +90,9 @@ class KeptUploads:
             if number not in self._kept:
                 raise MissingFileError("This upload is not kept any more; send the document again.")
             return self._kept[number][1]
+
+    def _chunks(self) -> int:
+        return sum(len(upload.encoding.chunks) for _, upload in self._kept.values())
 
     def _forget(self) -> None:
         oldest = time.monotonic() - 60 * _MINUTES
@@ -111,12 +114,7 @@ class Settings:
     upload_bytes: int = 50_000_000
     seconds: float = 120
     threads: int = 2
-    waiting: int = 16
-
-    @property
-    def request_bytes(self) -> int:
-        """Of the largest request: two documents, and a little beside them."""
-        return 2 * self.upload_bytes + 100_000
+    waiting: int = 64
 
 
 def asked_filter(**asked: str | None) -> Filter:
@@ -224,40 +222,68 @@ class StoppedError(Exception):
 
 
 class Workers:
-    """Threads for the jobs of requests. They share the model, so more threads than a few make nothing faster."""
+    """Threads for the jobs of requests. They share the model, so more threads than a few make nothing faster.
+
+    Attributes:
+        known: jobs that run or wait.
+    """
 
     def __init__(self, threads: int, waiting: int, seconds: float) -> None:
         """Run `threads` jobs at a time, let `waiting` more wait, and give each `seconds` in all."""
-        self.seconds = seconds
+        self.seconds, self.threads, self.most, self.known = seconds, threads, threads + waiting, 0
+        self._lock = threading.Lock()
+        self._mean = 1.0  # seconds of a job, the last ones counting most
         self._pool = ThreadPoolExecutor(threads, "colde-serve")
-        self._places = threading.BoundedSemaphore(threads + waiting)
         self._closed = threading.Event()
 
     async def run(self, job: Callable[[Progress], Result], gone: Gone | None = None) -> Result:
         """Run a job in a thread. It gets a function to call now and then, which ends a job that nobody waits for.
 
         Raises:
-            RequestError: too many jobs wait, or this one took too long (503); or the client has gone (499).
+            RequestError: too many jobs wait (429); this one took too long, or the service ends (503); or the client
+                has gone (499).
         """
-        if self._closed.is_set() or not self._places.acquire(blocking=False):
-            raise RequestError(503, "Too many requests are waiting; try again in a few seconds.")
+        if self._closed.is_set():
+            raise RequestError(503, "The service is being stopped; try again later.", 5)
+        if self.full:
+            retry = min(60.0, self._mean * self.known / self.threads)
+            raise RequestError(429, "Too many requests are waiting; try again in a few seconds.", retry)
         stop = threading.Event()
+        end_readers: list[Callable[[], None]] = []
 
         def check(_: int) -> None:
             if stop.is_set() or self._closed.is_set():
                 raise StoppedError
 
         def checked() -> Result:
-            check(0)
-            return job(check)
+            begun = time.monotonic()
+            with readers_that_end() as end:
+                end_readers.append(end)
+                check(0)
+                done = job(check)
+            self._mean += 0.1 * (time.monotonic() - begun - self._mean)
+            return done
 
+        with self._lock:
+            self.known += 1
         future = self._pool.submit(checked)
-        future.add_done_callback(lambda _: self._places.release())
+        future.add_done_callback(self._forget)
         try:
             return await self._result(future, gone)
         finally:
             stop.set()
-            future.cancel()
+            if not future.cancel():
+                for end in end_readers:
+                    end()
+
+    @property
+    def full(self) -> bool:
+        """Whether no more jobs are taken."""
+        return self.known >= self.most
+
+    def _forget(self, _: Future[Any]) -> None:
+        with self._lock:
+            self.known -= 1
 
     def close(self) -> None:
         """Stop all jobs."""
@@ -273,7 +299,7 @@ class Workers:
         while not (await asyncio.wait({waiting}, timeout=_LOOK))[0]:
             if loop.time() > end:
                 raise RequestError(
-                    503, f"The request took longer than {self.seconds:g} seconds; try it with a smaller document."
+                    503, f"The request took longer than {self.seconds:g} seconds; try it with a smaller document.", 5
                 )
             if gone is not None and await gone():
                 raise RequestError(499, "The client has gone.")

@@ -2,17 +2,77 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
 from colde_cli.errors import OptionError
 from colde_cli.service.guard import App
 
-CONNECTIONS = 200
-"""Maximum number of connections at a time. Slow clients hold these, never a thread."""
+CONNECTIONS, OF_AN_ADDRESS = 256, 64
+"""Maximum number of connections at a time, of all and of one address. Slow clients hold these, never a thread."""
+HEADER_SECONDS = 10.0
+"""Time for the head of a request to arrive, from the opening of the connection or the end of the answer before."""
+
+
+class Connection(H11Protocol):  # type: ignore[misc]  # uvicorn is not looked into
+    """A connection on which the head of a request has a deadline.
+
+    Where there are too many, the one that has waited for a head for longest makes room: whoever opens connections and
+    sends nothing shuts out nobody.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        """Take a connection, or turn one away."""
+        super().connection_made(transport)
+        self.since, self.deadline = self.loop.time(), self.loop.call_later(HEADER_SECONDS, self._late)
+        address = (self.client or ("",))[0]
+        of_address = [one for one in self.connections if (one.client or ("",))[0] == address]
+        for those, most in ((of_address, OF_AN_ADDRESS), (self.connections, CONNECTIONS)):
+            if len(those) > most:
+                waiting = [one for one in those if one is not self and one.deadline is not None]
+                min(waiting, key=lambda one: one.since, default=self).turn_away("429 Too Many Requests", "5")
+
+    def data_received(self, data: bytes) -> None:
+        """Take what arrives; a head that is whole has no deadline."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_clock()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, unless it has begun."""
+        super().on_response_complete()
+        if self.cycle.response_complete:
+            self._stop_clock()
+            self.since, self.deadline = self.loop.time(), self.loop.call_later(HEADER_SECONDS, self._late)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the deadline with the connection."""
+        self._stop_clock()
+        super().connection_lost(exc)
+
+    def turn_away(self, status: str, retry: str) -> None:
+        """Answer in a line, as nothing was asked yet, and close."""
+        self._stop_clock()
+        self.connections.discard(self)
+        if not self.transport.is_closing():
+            lines = (f"HTTP/1.1 {status}", f"Retry-After: {retry}", "Content-Length: 0", "Connection: close", "", "")
+            self.transport.write("\r\n".join(lines).encode())
+            self.transport.close()
+
+    def _late(self) -> None:
+        self.turn_away("408 Request Timeout", "1")
+
+    def _stop_clock(self) -> None:
+        if self.deadline is not None:
+            self.deadline.cancel()
+            self.deadline = None
 
 
 @contextmanager
@@ -46,17 +106,15 @@ def address_of(place: socket.socket) -> str:
 
 def run(app: App, place: socket.socket) -> None:
     """Serve until Ctrl-C."""
-    import uvicorn
-
     config = uvicorn.Config(
         app,
-        log_level="warning",
+        log_level="error",  # what strangers send wrongly would fill the log
         access_log=False,
         server_header=False,
         proxy_headers=False,
         backlog=CONNECTIONS,
-        limit_concurrency=CONNECTIONS,
-        timeout_keep_alive=10,
+        timeout_keep_alive=int(HEADER_SECONDS),
+        http=Connection,
         timeout_graceful_shutdown=5,
         ws="none",
     )
