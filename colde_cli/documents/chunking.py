@@ -86,7 +86,7 @@ class Chunker:
         """Yield the chunks of a document as they are cut: whoever takes no more of them pays for no more.
 
         Args:
-            progress: called with 0 for each slice of text; what it raises ends the work.
+            progress: called with 0 for each further slice of a long text; what it raises ends the work.
 
         Raises:
             LimitError: a text without a place to cut it, too long for the memory of a tokenizer.
@@ -117,7 +117,8 @@ class Chunker:
         sentences, ids, offsets = _Sentences(text), list[int](), list[tuple[int, int]]()
         numbers: dict[int, int] = {}  # one object for all tokens of a number: they take a quarter of the memory
         for start, end in _slices(text, getattr(self.tokenizer, "breaks", None), name):
-            progress(0)
+            if start:
+                progress(0)
             encoding = self.tokenizer.encode(text[start:end], add_special_tokens=False)
             ids += [numbers.setdefault(number, number) for number in encoding.ids]
             offsets += [(start + begin, start + finish) for begin, finish in encoding.offsets]
