@@ -33,7 +33,7 @@ from colde_cli.errors import (
 from colde_cli.service import web_page as page
 from colde_cli.service.corpus import FieldName, ServedCorpus, Wanted
 from colde_cli.service.guard import COOKIE, Access, App, Guard
-from colde_cli.service.metrics import Metrics
+from colde_cli.service.prometheus import Metrics
 from colde_cli.service.requests import (
     BUDGET_TEXT,
     DATE_TEXT,
