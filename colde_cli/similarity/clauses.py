@@ -24,6 +24,7 @@ from colde_cli.similarity.contracts import (
     FREES,
     GRAVE,
     HEDGES,
+    MONEY,
     NEGATION,
     NORMS,
     OBLIGATION,
@@ -66,10 +67,19 @@ _IDIOM = re.compile(r"\bas the case $")
 """What "may" follows where it permits nothing: "as the case may be"."""
 _STRENGTH = {"PERMISSION": 0.5, "ADVICE": 1.5}
 """Gravity of a requirement of a standard, by its key word; of a duty or prohibition 2.5."""
-_FLIPPED = 0.5
-"""Gravity of a duty that became a permission, or the like."""
+_EXCHANGED = {FlagKind.OBLIGATION: 1.8, FlagKind.PARTY: 2.0, FlagKind.SCOPE: 1.0}
+"""Gravity of a duty that became a permission, or the like; alone, such a word weighs by its clause."""
+_WHOLE = 0.7
+"""Gravity of a clause that came or went as a whole, beside what it says."""
 _MOST = 3.0
-_WEIGHED = (FlagKind.NAME, FlagKind.TERM, FlagKind.REFERENCE)
+_WEIGHED = {
+    **dict.fromkeys((FlagKind.NAME, FlagKind.TERM, FlagKind.REFERENCE), 0.8),
+    **dict.fromkeys((FlagKind.OBLIGATION, FlagKind.PARTY, FlagKind.SCOPE, FlagKind.EXCEPTION), 0.5),
+}
+"""Share of the gravity of a clause that a name, term, reference or lone word in it has."""
+_ADDRESS = re.compile(r"\b(?:suite|street|avenue|road|floor|building|p\.?o\.? box)\b|\b[A-Z]{2} \d{5}\b", re.IGNORECASE)
+_COUNTS = 1.0
+"""Gravity of a number that is none of an address."""
 _DURATION = 2.0
 _SHARE_OF_ADDED = 0.4
 """Share of the gravity of a clause that a few words added to it, or taken from it, have beside their own."""
@@ -89,8 +99,6 @@ _JOINED = re.compile(r"[,/]|\b(?:or|and|nor|oder|und|ou|et|o|y)\b", re.IGNORECAS
 LeadIns = tuple[LeadIn, LeadIn]
 """What a passage of A and one of B stand under."""
 NO_LEAD_INS = NO_LEAD_IN, NO_LEAD_IN
-_SHARED = 0.8
-"""Share of the gravity of a clause that a name, term or reference in it has."""
 _NEGATED = (
     {"duty", "prohibition"}, {"permission", "prohibition"}, {"duty", "no duty"}, {"advice", "advice against"},
     {"DUTY", "PROHIBITION"}, {"ADVICE", "ADVICE NOT"}, {"PERMISSION", "PERMISSION NOT"},
@@ -189,7 +197,8 @@ def _alone(text: str, lead: str, terms: ContractTerms, *, first: bool) -> Iterat
     if (not lead or len(_SAYS.findall(text)) > 1) and clause(f"{lead} {text}", terms):
         said = beginning(text)
         kind = FlagKind.TERM if defines(text) and not _rules(text, terms) else FlagKind.CLAUSE
-        yield Flag(kind, said if first else "", "" if first else said, gravity(f"{lead} {text}", terms))
+        heavy = gravity(f"{lead} {text}", terms) + _WHOLE * (kind is FlagKind.CLAUSE and not terms.keywords)
+        yield Flag(kind, said if first else "", "" if first else said, round(heavy, 3))
 
 
 def _rules(text: str, terms: ContractTerms) -> bool:
@@ -283,6 +292,7 @@ def gravity(text: str, terms: ContractTerms) -> float:
     grave = len({match[0].casefold() for match in GRAVE.finditer(text)}) + 2 * len(binders & FREES)
     more = 0.6 * grave + 0.4 * len(binders - FREES)
     more += 1.2 * bool(EXCLUDED.search(text)) + 0.8 * (FlagKind.AMOUNT in kinds)
+    more += 0.5 * (MONEY.search(text) is not None and FlagKind.AMOUNT not in kinds)
     more += 0.4 * bool(kinds & {FlagKind.UNIT, FlagKind.PERCENTAGE}) + 0.6 * bool(DEADLINE.search(text))
     more += 0.4 * ("prohibition" in said)
     more += 0.6 if said & {"duty", "prohibition", "liable"} else 0.3 * bool(said & NORMS or NEGATION.search(text))
@@ -305,7 +315,7 @@ def _norms(a: str, b: str, old: Span, new: Span, edits: Sequence[Edit], terms: C
     for first, second in zip(gone, come, strict=False):
         one, other = _words(a, first), _words(b, second)
         if {first.value, second.value} != HEDGES and not _negates(first, second, one, other):
-            yield Flag(FlagKind.OBLIGATION, one, other, _FLIPPED)
+            yield Flag(FlagKind.OBLIGATION, one, other)
     for mention in gone[len(come) :]:
         if _counts_alone(a, mention, [edit.a for edit in edits], terms):
             yield Flag(FlagKind.OBLIGATION, _words(a, mention), "")
@@ -379,13 +389,17 @@ def rewritten_flags(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms)
 
 
 def weighed(flag: Flag, a: str, b: str, terms: ContractTerms) -> Flag:
-    """Give a changed name, term or reference of two clauses the gravity of the clause: "the laws of Texas".
+    """Give a changed name, term or reference, or a word that came or went, the gravity of its clause.
 
-    A changed duration of a text that sets rules weighs nearly as much as an amount.
+    A word that took the place of another weighs more. A changed duration of a text that sets rules weighs nearly as
+    much as an amount, a number of an address next to nothing.
     """
     if terms.rules and flag.kind in (FlagKind.NUMBER, FlagKind.UNIT) and is_duration(f"{flag.a} {flag.b}"):
         return replace(flag, gravity=_DURATION)
-    if flag.kind not in _WEIGHED or terms.keywords or not terms.rules:
+    if flag.a and flag.b and flag.kind in _EXCHANGED:
+        return replace(flag, gravity=_EXCHANGED[flag.kind])
+    rules = terms.rules and not terms.keywords and flag.kind in _WEIGHED and not flag.gravity
+    if not rules and flag.kind is not FlagKind.NUMBER:
         return flag
     sentences = [
         text[span.start : span.end]
@@ -393,7 +407,11 @@ def weighed(flag: Flag, a: str, b: str, terms: ContractTerms) -> Flag:
         for span in _sentences(text)
         if words and words in text[span.start : span.end]
     ]
-    return replace(flag, gravity=max((gravity(sentence, terms) for sentence in sentences), default=0.0) * _SHARED)
+    if not rules:
+        return replace(flag, gravity=0.0 if any(map(_ADDRESS.search, sentences)) else _COUNTS)
+    return replace(
+        flag, gravity=max((gravity(sentence, terms) for sentence in sentences), default=0.0) * _WEIGHED[flag.kind]
+    )
 
 
 def beginning(text: str) -> str:

@@ -121,12 +121,12 @@ duty: shall, must, will, [is|are|be] obligated to, obligated to, [is|are] oblige
   to, required to, agree[|s] to, undertake[|s] to, ha[s|ve] to, covenants to, muss, müssen, [ist|sind] verpflichtet,
   verpflichtet, hat zu, wird, werden, doit, doivent, devra, devront, s'engage à, s'engagent à, est tenu[|e] de, sont
   tenu[|e]s de, debe, deben, deberá, deberán, está obligado a, están obligados a, se obliga a
-prohibition: must not, shall not, will not, may not, can not, cannot, can't, won't, mustn't, shan't, [is|are] not
-  permitted to, not permitted to, [is|are] not allowed to, not allowed to, [is|are] not entitled to, not entitled to,
-  [is|are] prohibited from, [is|are|be] prohibited, prohibited, forbidden, untersagt, verboten, interdit[|e|s|es],
-  prohibid[o|a|os|as], darf nicht, dürfen nicht, kann nicht, können nicht, wird nicht, werden nicht, doit pas,
-  doivent pas, devra pas, devront pas, peut pas, peuvent pas, pourra pas, pourront pas, no debe[|n], no deberá[|n], no
-  puede[|n], no podrá[|n]
+prohibition: agree[|s] not to, undertake[|s] not to, must not, shall not, will not, may not, can not, cannot, can't,
+  won't, mustn't, shan't, [is|are] not permitted to, not permitted to, [is|are] not allowed to, not allowed to,
+  [is|are] not entitled to, not entitled to, [is|are] prohibited from, [is|are|be] prohibited, prohibited, forbidden,
+  untersagt, verboten, interdit[|e|s|es], prohibid[o|a|os|as], darf nicht, dürfen nicht, kann nicht, können nicht,
+  wird nicht, werden nicht, doit pas, doivent pas, devra pas, devront pas, peut pas, peuvent pas, pourra pas, pourront
+  pas, no debe[|n], no deberá[|n], no puede[|n], no podrá[|n]
 no duty: [is|are] not required to, not required to, [is|are] not obligated to, not obligated to, [is|are] not obliged
   to, not obliged to, ha[s|ve] no obligation to, need not, muss nicht, müssen nicht, nicht verpflichtet, [est|sont] pas
   tenu[|e|s|es] de, no está obligado a, no están obligados a
@@ -287,6 +287,12 @@ GRAVE = re.compile(
     re.IGNORECASE,
 )
 """Words of liability, of who judges, of rights granted, and of what becomes of somebody's data or money."""
+MONEY = re.compile(
+    r"\b(?:fees?|prices?|charg(?:e|es|ed|ing)|bill(?:s|ed|ing)|pay(?:s|ing|ments?)?|taxes|gebühr(?:en)?|preise?|entgelte?|vergütung"
+    r"|zahl(?:en|t|ung|ungen)|prix|frais|pai(?:e|ement|ements)|precios?|tarifas?|pagos?)\b",
+    re.IGNORECASE,
+)
+"""Words of money, with or without an amount."""
 EXCLUDED = re.compile(
     r"\b(?:not?|nor|never|without|nicht|keine?r?|ohne|pas|aucune|sans|ni|sin|ninguna)\W+(?:\w+\W+){0,4}?"
     r"(?:liable|liability|responsible|responsibility|warrant\w+|haft\w+|gewähr\w+|responsab\w+|garant\w+)",

@@ -19,7 +19,7 @@ from colde_cli.similarity.redline import Edit, plain
 
 
 class FlagKind(StrEnum):
-    """The kind of difference, the weightiest first: all that is said of a kind stands in its line.
+    """The kind of difference, in the order in which flags are listed: all that is said of a kind stands in its line.
 
     Attributes:
         weight: of a change with this flag, at least; an edit without a flag weighs less than 5.
@@ -32,16 +32,16 @@ class FlagKind(StrEnum):
     touched: str
 
     AMOUNT = "amount", 10.0, "An amount", "amounts"
-    PARTY = "party", 10.0, "A party", "parties"
-    OBLIGATION = "obligation", 9.0, "A duty or permission", "duties"
+    PARTY = "party", 8.0, "A party", "parties"
+    OBLIGATION = "obligation", 7.5, "A duty or permission", "duties"
     NEGATION = "negation", 9.0, "A negation", "negations"
-    EXCEPTION = "exception", 9.0, "An exception", "exceptions"
-    SCOPE = "scope", 8.5, "The scope", "scope"
+    EXCEPTION = "exception", 8.0, "An exception", "exceptions"
+    SCOPE = "scope", 7.5, "The scope", "scope"
     COMPARISON = "comparison", 8.5, "A limit", "limits"
     PERCENTAGE = "percentage", 8.0, "A percentage", "percentages"
     DATE = "date", 8.0, "A date", "dates"
     UNIT = "unit", 8.0, "A unit", "units"
-    NUMBER = "number", 7.0, "A number", "numbers"
+    NUMBER = "number", 6.0, "A number", "numbers"
     CLAUSE = "clause", 6.5, "A clause", "clauses"
     REFERENCE = "reference", 6.0, "A reference", "references"
     TERM = "term", 6.0, "A defined term", "terms"
