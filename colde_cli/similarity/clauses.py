@@ -90,7 +90,7 @@ _SAY_NOTHING = frozenset(
     " thereof hereunder thereunder however therefore otherwise furthermore moreover additionally accordingly then thus"
     " including include includes example without limitation eg ie etc collectively"
     " und oder der die das ein eine des dem den von zu mit et ou le la les un une des du de que y el los las una"
-    "".split()
+    " per cent percent".split()
 )
 """Words that add nothing by themselves to what a clause says."""
 _NAMED = re.compile(r"\([^()]*[“\"][^()]*\)")

@@ -1,7 +1,8 @@
 """Tell the lines of a PDF's body from those that stand outside it, and give an account of those.
 
 Outside are running heads and page numbers, rotated text, and text that nobody sees. The values of form fields are
-inserted in reading order. A running head is the same on several pages, at the same height. Its numbers may differ only
+inserted in reading order. The heading of a table that goes on is printed again on the next page: that is a head, too. A
+running head is the same on several pages, at the same height. Its numbers may differ only
 if they follow the page: a page number less the number of the page is the same on pages nearby, so that numbering may
 begin anew. No amount is one.
 """
@@ -33,6 +34,10 @@ _RUN = 3
 """Minimum number of page numbers in a row that need no other sign of being such."""
 _STEP = 6  # points; lines of one head differ less in height
 _LONGEST = 60  # letters by which two heads are told apart
+_CELLS = 25
+"""Maximum number of words of a line of a table's heading."""
+_SENTENCE_ENDS = re.compile(r"[.!?:;,][\"'”’)]*$")
+_HAIR = 0.7  # points
 
 _NUMBER = r"(?P<prefix>[A-Z]-?)?(?P<number>\d{1,4}|[ivxlc]{1,7}|[IVXLC]{1,7})"
 _TOTAL = r"(?:[\W_]*?(?:\bof\b|/|\bvon\b|\bde\b|\bsur\b|\bdi\b|\bvan\b)\s*(?P<total>\d{1,4}))?"
@@ -82,6 +87,9 @@ def text_lines(pages: Sequence[PdfPage]) -> tuple[list[Line], Account]:
     kept = [line for line in every if id(line) not in heads]
     if _characters(kept) < (1 - _MAX_FURNITURE) * _characters(every):
         kept, heads = every, {}  # slides and forms repeat all of their text
+    again = set(map(id, _table_headings_again(kept)))
+    heads |= {id(line): line.text for line in kept if id(line) in again}
+    kept = [line for line in kept if id(line) not in again]
     account = Account()
     _account_for(divided, heads, account)
     return _with_entries(kept, pages), account
@@ -110,6 +118,51 @@ def _divided(page: PdfPage) -> _Divided:
         tuple(_PageLines(page.number, extent(angle)[1], lines) for angle, lines in sides.items()),
         tuple(line for line in upright if id(line) not in shown),
     )
+
+
+def _table_headings_again(lines: Sequence[Line]) -> Iterator[Line]:
+    """Find the lines of table headings that are printed again where their table goes on, at the top of a page.
+
+    Such a line has the same words, type and ends as one on the page before, and no heading stands between the two. So
+    have the further lines of a heading, in the same order.
+    """
+    known: dict[str, int] = {}  # places of the latest lines, by their text
+    page, place = 0, 0
+    while place < len(lines):
+        line = lines[place]
+        at = known.get(line.text) if line.page != page else None
+        page = line.page
+        if at is not None and _is_table_heading(line) and _goes_on(lines, at, place):
+            while place < len(lines) and lines[place].page == page and _printed_alike(lines[at], lines[place]):
+                yield lines[place]
+                known[lines[place].text] = place
+                at, place = at + 1, place + 1
+            continue
+        known[line.text] = place
+        place += 1
+
+
+def _is_table_heading(line: Line) -> bool:
+    """Whether a line may be the heading of a table: a few words and no sentence."""
+    return 1 < len(line.text.split()) <= _CELLS and not _SENTENCE_ENDS.search(line.text)
+
+
+def _goes_on(lines: Sequence[Line], at: int, place: int) -> bool:
+    """Whether a table may go on from one line to another: on the next page, and without a larger line between."""
+    one, other = lines[at], lines[place]
+    between = lines[at + 1 : place]
+    return (
+        other.page - one.page == 1
+        and bool(between)
+        and _printed_alike(one, other)
+        and all(line.size <= one.size for line in between)
+    )
+
+
+def _printed_alike(one: Line, other: Line) -> bool:
+    """Whether two lines have the same words, type and ends."""
+    same = one.text == other.text and one.style == other.style
+    return same and abs(one.x0 - other.x0) < _HAIR and abs(one.x1 - other.x1) < _HAIR
 
 
 def _account_for(pages: Iterable[_Divided], heads: dict[int, str], account: Account) -> None:
