@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -129,6 +131,44 @@ def test_heads_of_turned_pages_are_those_of_the_others(tmp_path: Path) -> None:
     pages = [[*prose(number), foot] for number, foot in enumerate(feet, 1)]
     document = read(printed(tmp_path / "turned.pdf", *pages))
     assert [(one.kind, one.text, one.pages) for one in document.outside] == [("footers", "Page #", (1, 5))]
+
+
+def table(*pages: Sequence[str], larger: str = "") -> tuple[list[str], list[str]]:
+    """The lines of the body, and the heads, of pages with these lines; a word in larger type."""
+    lines = [
+        replace(line(text, 700.0 - 20 * place, number), size=14.0 if text == larger else 10.0)
+        for number, texts in enumerate(pages, 1)
+        for place, text in enumerate(texts)
+    ]
+    sides = [
+        PdfPage(number, 600.0, 800.0, tuple(one for one in lines if one.page == number))
+        for number in range(1, len(pages) + 1)
+    ]
+    kept, account = text_lines(sides)
+    return [one.text for one in kept], [text.text for text in account.texts]
+
+
+@pytest.mark.parametrize(
+    ("pages", "larger", "left"),
+    [
+        ([["Here", "No. Level", "1 low"], ["No. Level", "2 high"]], "", ["Here", "No. Level", "1 low", "2 high"]),
+        (
+            [["No.", "Level", "1 low"], ["No.", "Level", "2 high"], ["No.", "Level", "3 mid"]],
+            "",
+            ["No.", "Level", "1 low", "2 high", "3 mid"],
+        ),
+        # Not where a heading stands between, not further down, not a sentence, not one word, not two pages later.
+        ([["No. Level", "1 low", "Next"], ["No. Level", "2 high"]], "Next", None),
+        ([["No. Level", "1 low"], ["2 high", "No. Level"]], "", None),
+        ([["We pay for it.", "1 low"], ["We pay for it.", "2 high"]], "", None),
+        ([["Level", "1 low"], ["Level", "2 high"]], "", None),
+        ([["No. Level", "1 low"], ["2 high"], ["No. Level", "3 mid"]], "", None),
+    ],
+)
+def test_the_heading_of_a_table_is_text_once(pages: list[list[str]], larger: str, left: list[str] | None) -> None:
+    kept, heads = table(*pages, larger=larger)
+    assert kept == (left or [text for page in pages for text in page])
+    assert bool(heads) == bool(left)
 
 
 def line(text: str, base: float, page: int) -> Line:

@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from colde_cli.documents.notation import from_roman
 from colde_cli.documents.outside import Account, OutsideKind
@@ -36,7 +37,7 @@ _STEP = 6  # points; lines of one head differ less in height
 _LONGEST = 60  # letters by which two heads are told apart
 _CELLS = 25
 """Maximum number of words of a line of a table's heading."""
-_SENTENCE_ENDS = re.compile(r"[.!?:;,][\"'”’)]*$")
+_SENTENCE_ENDS = re.compile(r"(?:[!?;,]|(?:\S+\s+){3}\S+\.)[\"'”’)]*$")  # "Item No." is none
 _HAIR = 0.7  # points
 
 _NUMBER = r"(?P<prefix>[A-Z]-?)?(?P<number>\d{1,4}|[ivxlc]{1,7}|[IVXLC]{1,7})"
@@ -132,19 +133,26 @@ def _table_headings_again(lines: Sequence[Line]) -> Iterator[Line]:
         line = lines[place]
         at = known.get(line.text) if line.page != page else None
         page = line.page
-        if at is not None and _is_table_heading(line) and _goes_on(lines, at, place):
-            while place < len(lines) and lines[place].page == page and _printed_alike(lines[at], lines[place]):
-                yield lines[place]
-                known[lines[place].text] = place
-                at, place = at + 1, place + 1
-            continue
-        known[line.text] = place
-        place += 1
+        heading = _table_heading_again(lines, at, place) if at is not None else []
+        yield from heading
+        for other in heading or [line]:
+            known[other.text] = place
+            place += 1
 
 
-def _is_table_heading(line: Line) -> bool:
-    """Whether a line may be the heading of a table: a few words and no sentence."""
-    return 1 < len(line.text.split()) <= _CELLS and not _SENTENCE_ENDS.search(line.text)
+def _table_heading_again(lines: Sequence[Line], at: int, place: int) -> list[Line]:
+    """The lines from a place on that are those of another place again, if they may be the heading of a table."""
+    if not _goes_on(lines, at, place):
+        return []
+    again = [
+        other
+        for _, other in takewhile(
+            lambda pair: pair[1].page == lines[place].page and _printed_alike(*pair),
+            zip(lines[at:place], lines[place:], strict=False),
+        )
+    ]
+    words = sum(len(line.text.split()) for line in again)
+    return again if 1 < words <= _CELLS and not any(_SENTENCE_ENDS.search(line.text) for line in again) else []
 
 
 def _goes_on(lines: Sequence[Line], at: int, place: int) -> bool:
