@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import tracemalloc
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -19,7 +21,6 @@ from hypothesis import strategies as st
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.pairs import State
 from colde_cli.views.json import comparison_blocks, comparison_json, text
-from colde_cli.views.schema_files import FOLDER, schemas, written
 
 Value = dict[str, Any]
 Validator = jsonschema.Draft202012Validator
@@ -134,7 +135,8 @@ def test_the_text_and_the_object_of_a_comparison_are_the_same(field_study: Compa
 
 
 def test_the_files_of_the_schemas_are_built_from_the_outline() -> None:
-    built = {f"{name.replace('/', '.')}.json": written(schema) for name, schema in schemas().items()}
-    assert built == {path.name: path.read_text("utf-8") for path in FOLDER.glob("*.json")}
+    maker = runpy.run_path(str(Path(__file__).resolve().parent.parent / "docs" / "schemas.py"))
+    built = {f"{name.replace('/', '.')}.json": maker["written"](schema) for name, schema in maker["schemas"]().items()}
+    assert built == {path.name: path.read_text("utf-8") for path in maker["FOLDER"].glob("*.json")}
     for text_of in built.values():
         Validator.check_schema(json.loads(text_of))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from io import StringIO
 from pathlib import Path
 
@@ -31,7 +33,6 @@ from colde_cli.views.console import Redline, WrappedFacts
 from colde_cli.views.heatmap import HeatMap
 from colde_cli.views.output import Format, show
 from colde_cli.views.report.report_page import comparison_html
-from colde_cli.views.schema_files import schemas
 from colde_cli.views.summary import comparison_summary
 from colde_cli.views.wording import (
     closest_parts,
@@ -222,8 +223,10 @@ def test_versions_of_one_text_are_not_asked_whether_they_are_related(versions: C
 
 def test_scores_of_sections_and_documents_are_not_called_cosines(strangers: Comparison) -> None:
     assert "osine" not in show(strangers, level="all", top=10)
-    for schema in schemas().values():
-        assert "osine" not in schema.get("$defs", {}).get("score", {}).get("description", "")
+    for schema in files("colde_cli.views").joinpath("schemas").iterdir():
+        assert "osine" not in json.loads(schema.read_text("utf-8")).get("$defs", {}).get("score", {}).get(
+            "description", ""
+        )
 
 
 def test_what_was_left_out_is_said(versions: Comparison) -> None:

@@ -33,16 +33,13 @@ def adapt(
     if output is None:
         raise OptionError("Name the profile to make with --output, such as: -o invoices")
     from colde_cli.scoring.profile import MIN_DOCUMENTS
-    from colde_cli.views.output import note
-    from colde_cli.views.progress import progress
     from colde_cli.views.wording import plural
 
-    chosen = runtime.open(model)
-    with progress("Reading", "documents", show=not reporter.quiet) as advance:
-        adapted = chosen.adapt(documents, output, glob=glob, password=password, progress=advance)
+    opened = runtime.open(model)
+    with reporter.progress("Reading", "documents") as advance:
+        adapted = opened.adapt(documents, output, glob=glob, password=password, progress=advance)
     reporter.about_skipped(adapted.skipped)
     count = adapted.profile.documents
     if count < MIN_DOCUMENTS:
         reporter.warning(f"{plural(count, 'document')} teach little, and {MIN_DOCUMENTS} are needed for a percentile.")
-    if not reporter.quiet:
-        note(f"Learned from {plural(count, 'document')}: {adapted.folder}")
+    reporter.note(f"Learned from {plural(count, 'document')}: {adapted.folder}")

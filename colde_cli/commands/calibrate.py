@@ -123,10 +123,9 @@ def _refit(
     from colde_cli.evaluation.refit import fit_to_field, refit
     from colde_cli.evaluation.systems import ModelSystem, joined_verdicts
     from colde_cli.scoring.fit import fit_verdict
-    from colde_cli.views.progress import progress
 
     related, scores, stored = [], [], []
-    with progress("Encoding", "chunks", show=not reporter.quiet) as advance:
+    with reporter.progress("Encoding", "chunks") as advance:
         system = ModelSystem(encoder.folder.name, encoder, retrieval=False, field=field, progress=advance)
         for evaluation_set in sets:
             scorer = system.open(evaluation_set)

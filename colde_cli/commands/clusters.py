@@ -55,11 +55,9 @@ def clusters(
     something went wrong.
     """
     chosen = choose_format(format, out.output, corpus, FORMATS)
-    from colde_cli.views.progress import progress
-
-    places = corpus_places(corpus, out.output, quiet=reporter.quiet)
+    places = corpus_places(corpus, out.output, reporter)
     opened = runtime.open(model)
-    with progress("Reading", "documents", show=not reporter.quiet) as advance:
+    with reporter.progress("Reading", "documents") as advance:
         found = opened.clusters(
             places,
             min_score=min_score,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,13 +38,12 @@ from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import BINARY, Format, choose_format, refuse_inputs, show, write_file
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.finding import Skipped
     from colde_cli.corpus.folder_pairs import FileChange, FolderComparison
     from colde_cli.model_api import Model
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.sources import Comparing, Reading
     from colde_cli.views.blocks import PairOfFiles
-    from colde_cli.views.word.tracked_file import Authorship
+    from colde_cli.views.word.tracked_file import Authorship, WordRedline
 
 FORMATS = tuple(Format)
 _SCORED = (Format.JSON, Format.JSONL, Format.HTML)
@@ -139,41 +139,36 @@ def diff(
     """
     ignored, reading = ignoring.options(), selection.arguments()
     compared: Comparing = {**reading, "ignore": ignored, "field": None if field == "none" else field}
-    opened = runtime.open(model)
+    run = _Run(runtime.open(model), compared, format, out, reporter)
     _refuse({"--reviewer": None if merge else reviewer}, "is for --merge")
     if merge:
         others = {"--annotate": annotate, "--comments": comments, "--fail-under": fail_under, "--reports": reports}
         _refuse({**others, "--field": compared["field"], "--ignore": ignored or None}, "does not go with --merge")
         written = signature.authorship(selection.tracked)
-        raise ending.after(_merge((a, b, *(more or ())), reviewer, opened, reading, format, out, reporter, written), ())
+        raise ending.after(run.merge((a, b, *(more or ())), reviewer or (), reading, written), ())
     if more or Path(a).is_dir() or Path(b).is_dir():
         of_two = {"--annotate": annotate, "--comments": comments, "--fail-under": fail_under}
         _refuse(of_two, "is for two documents only")
-        skipped: Sequence[Skipped] = ()
         if more:
             _refuse({"--reports": reports}, "is for two folders")
-            same = _diff_versions((a, b, *more), opened, compared, format, out, reporter)
-        else:
-            same, skipped = _diff_folders(a, b, glob, opened, compared, top, format, reports, out, reporter)
-        raise ending.after(same, skipped)
+            raise ending.after(run.versions((a, b, *more)), ())
+        found = run.folders(a, b, glob, top, reports)
+        raise ending.after(found.same, found.skipped)
     if reports is not None:
         raise OptionError("--reports is for two folders; for two documents use -o report.html.")
     if comments is not None:
         _refuse({"--annotate": annotate, "--fail-under": fail_under}, "does not go with --comments")
-        raise ending.after(_answer_comments(a, b, comments, opened, compared, format, out, reporter), ())
-    chosen = choose_format(format, out.output, (a, b, *ignored.like), FORMATS)
+        raise ending.after(run.answers(a, b, comments), ())
+    chosen = run.format(FORMATS, (a, b, *ignored.like))
     authorship = signature.authorship(selection.tracked) if chosen is Format.DOCX else None
     if annotate is not None or chosen is Format.PDF:
         _check_pages(a, b, chosen, annotate, ignored.like)
-    from colde_cli.views.progress import progress
-
-    if chosen is Format.TABLE:
-        opened.warm = ("colde_cli.views.page", "colde_cli.views.terminal")
+    run.model.warm = ("colde_cli.views.page", "colde_cli.views.terminal") if chosen is Format.TABLE else ()
     aligned = chosen is not Format.JSON or level in (Level.PASSAGE, Level.ALL) or annotate is not None
     scored = chosen in _SCORED or level in (Level.SECTION, Level.CHUNK) or reporter.verbose or fail_under is not None
-    with progress("Encoding", "chunks", show=not reporter.quiet) as advance:
+    with reporter.progress("Encoding", "chunks") as advance:
         hears: dict[str, Any] = {"on_read": reporter.about_document, "progress": advance}
-        comparison = opened.compare(a, b, passages=aligned, scores=scored, **hears, **compared)
+        comparison = run.model.compare(a, b, passages=aligned, scores=scored, **hears, **compared)
     reporter.about_model(comparison.model)
     ignoring.warn_if_in_vain((comparison.a.document, comparison.b.document), reporter)
     if annotate is not None:
@@ -183,8 +178,13 @@ def diff(
     else:
         shown = reporter.verbose or fail_under is not None  # whoever sets a limit wants to see the score
         with stage("output"):  # JSON is made while it is written
-            content = _render(comparison, chosen, level, top, shown, out.output, schema, (attention, reporter.verbose))
-            out.deliver(content, chosen)
+            if chosen is Format.JSON:
+                from colde_cli.views.json import comparison_blocks
+
+                out.deliver(comparison_blocks(comparison, schema, attention=attention), chosen)
+            else:
+                attended = attention or reporter.verbose
+                out.show(comparison, chosen, level=level.value, top=top, verbose=shown, attention=attended)
     passed = comparison.same if fail_under is None else comparison.score >= fail_under
     raise ending.after(passed, ())
 
@@ -227,11 +227,7 @@ def _write_binary(
     if authorship is not None:
         from colde_cli.views.word.tracked_file import comparison_docx
 
-        redline = comparison_docx(comparison, authorship)
-        for sentence in redline.warnings:
-            reporter.warning(sentence)
-        reporter.about_redline(redline.notes)
-        write_file([redline.content], output)
+        _write_redline(comparison_docx(comparison, authorship), output, reporter)
         return
     from colde_cli.views.annotated import why_no_pages
 
@@ -251,6 +247,14 @@ def _write_binary(
         )
 
 
+def _write_redline(redline: WordRedline, output: Path, reporter: Reporter) -> None:
+    """Write a Word file, and say what is missing and what else is in it."""
+    for sentence in redline.warnings:
+        reporter.warning(sentence)
+    reporter.note(*redline.notes)
+    write_file([redline.content], output)
+
+
 def _annotate(comparison: Comparison, folder: Path, reading: Reading, reporter: Reporter) -> None:
     """Write the annotated PDFs, and say what is missing."""
     from colde_cli.views.annotated import write_annotated
@@ -260,85 +264,106 @@ def _annotate(comparison: Comparison, folder: Path, reading: Reading, reporter: 
             reporter.warning(f"{annotated.shown} {annotated.remark}")
 
 
-def _render(
-    comparison: Comparison,
-    chosen: Format,
-    level: Level,
-    top: int,
-    verbose: bool,
-    output: Path | None,
-    schema: int,
-    attention: tuple[bool, bool],
-) -> str | Iterator[str]:
-    """The comparison in a format; `attention`: whether it was asked for, and whether `--verbose` was."""
-    if chosen is Format.JSON:
-        from colde_cli.views.json import comparison_blocks
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What is the same in every kind of comparison that the command makes, and the kinds beside two documents."""
 
-        return comparison_blocks(comparison, schema, attention=attention[0])
-    return show(
-        comparison,
-        chosen,
-        level=level.value,
-        top=top,
-        verbose=verbose,
-        attention=any(attention),
-        to_file=output is not None,
-    )
+    model: Model
+    compared: Comparing
+    asked: Format | None
+    out: Destination
+    reporter: Reporter
 
+    def format(self, offered: Collection[Format], inputs: Iterable[str]) -> Format:
+        """The format to write, of those that a result has."""
+        return choose_format(self.asked, self.out.output, inputs, offered)
 
-def _diff_folders(
-    a: str,
-    b: str,
-    glob: str | None,
-    model: Model,
-    compared: Comparing,
-    top: int,
-    format: Format | None,
-    reports: Path | None,
-    out: Destination,
-    reporter: Reporter,
-) -> tuple[bool, Sequence[Skipped]]:
-    """Compare two folders and write what was found; whether they are the same, and the files that were skipped.
+    def folders(self, a: str, b: str, glob: str | None, top: int, reports: Path | None) -> FolderComparison:
+        """Compare two folders and write what was found.
 
-    Raises:
-        OptionError: one of the two is no folder, or the output is one of their documents.
-    """
-    from colde_cli.corpus.finding import walk
-    from colde_cli.views.progress import progress
+        Raises:
+            OptionError: one of the two is no folder, or the output is one of their documents.
+        """
+        from colde_cli.corpus.finding import walk
 
-    folders = [Path(place) for place in (a, b)]
-    for place, other in (folders, folders[::-1]):
-        if not place.is_dir():
-            raise OptionError(f"{other} is a folder and {place} is not; name two folders or two documents.")
-    chosen = choose_format(format, out.output, compared["ignore"].like, FOLDER_FORMATS)
-    if out.output is not None:
-        refuse_inputs(out.output, walk(folders, glob))
-    if reports is not None:
-        check_reports(reports)
-    view = _FolderView(chosen, top)
-    with (
-        nullcontext() if reports is None else PairReports.replacing(reports) as view.reports,
-        progress("Comparing", "documents", show=not reporter.quiet) as advance,
-    ):
-        found = model.compare_folders(a, b, glob=glob, each=view.keep, progress=advance, **compared)
-        view.write_index(found)
-    reporter.about_model(found.model)
-    reporter.about_skipped(found.skipped)
-    for change in found.files:
-        for document in (change.digest.a, change.digest.b) if change.digest else ():
-            reporter.about_half_read(document.path, document.report.warnings)
-    links = report_links(view.reports.names if view.reports else {}, reports, out.output)
-    out.deliver(view.render(found, links, to_file=out.output is not None), chosen)
-    return found.same, found.skipped
+        folders, output = [Path(place) for place in (a, b)], self.out.output
+        for place, other in (folders, folders[::-1]):
+            if not place.is_dir():
+                raise OptionError(f"{other} is a folder and {place} is not; name two folders or two documents.")
+        chosen = self.format(FOLDER_FORMATS, self.compared["ignore"].like)
+        if output is not None:
+            refuse_inputs(output, walk(folders, glob))
+        if reports is not None:
+            check_reports(reports)
+        view = _FolderView(chosen, top)
+        with (
+            nullcontext() if reports is None else PairReports.replacing(reports) as view.reports,
+            self.reporter.progress("Comparing", "documents") as advance,
+        ):
+            found = self.model.compare_folders(a, b, glob=glob, each=view.keep, progress=advance, **self.compared)
+            if view.reports is not None:
+                view.reports.write_index(show(found, Format.HTML, pairs=view.pairs, links=view.reports.names))
+        self.reporter.about_model(found.model)
+        self.reporter.about_skipped(found.skipped)
+        for change in found.files:
+            for document in (change.digest.a, change.digest.b) if change.digest else ():
+                self.reporter.about_half_read(document.path, document.report.warnings)
+        links = report_links(view.reports.names if view.reports else {}, reports, output)
+        text = show(found, chosen, pairs=view.pairs, links=links, to_file=output is not None)
+        self.out.deliver(text, chosen)
+        return found
+
+    def answers(self, a: str, b: str, review: Path) -> bool:
+        """Find what became of the remarks of a review and write it; whether the two versions are the same."""
+        chosen = self.format(REVIEW_FORMATS, (a, b, str(review), *self.compared["ignore"].like))
+        with self.reporter.progress("Comparing", "chunks") as advance:
+            on_read = self.reporter.about_document
+            found = self.model.comments(a, b, review, on_read=on_read, progress=advance, **self.compared)
+        self.reporter.about_model(found.comparison.model)
+        self.out.show(found, chosen)
+        return found.same
+
+    def merge(self, documents: Sequence[str], names: Sequence[str], reading: Reading, authorship: Authorship) -> bool:
+        """Merge what reviewers made of the first document and write it; whether nobody changed anything."""
+        chosen = self.format(MERGE_FORMATS, documents)
+        with self.reporter.progress("Comparing", "chunks") as advance:
+            base, *reviewers = documents
+            hears: dict[str, Any] = {"on_read": self.reporter.about_document, "progress": advance}
+            found = self.model.merge(base, reviewers, names=names, **hears, **reading)
+        self.reporter.about_model(found.comparisons[0].model)
+        if chosen is Format.DOCX and self.out.output is not None:
+            from colde_cli.views.word.merged_file import merge_docx
+
+            _write_redline(merge_docx(found, authorship), self.out.output, self.reporter)
+        else:
+            self.out.show(found, chosen)
+        return found.same
+
+    def versions(self, versions: Sequence[str]) -> bool:
+        """Compare each of several versions with the next and write what became of their sections; whether all are same.
+
+        Raises:
+            OptionError: one of them is a folder, or the output.
+        """
+        if folder := next((version for version in versions if Path(version).is_dir()), None):
+            raise OptionError(f"{folder} is a folder; name two folders, or any number of documents.")
+        chosen = self.format(HISTORY_FORMATS, (*versions, *self.compared["ignore"].like))
+        with self.reporter.progress("Comparing", "chunks") as advance:
+            found = self.model.history(versions, progress=advance, **self.compared)
+        self.reporter.about_model(found.model)
+        for document in found.versions:
+            self.reporter.about_document(document)
+        self.out.show(found, chosen)
+        return found.same
 
 
 class _FolderView:
-    """Keeps what the chosen format shows of each comparison, and renders it in the end."""
+    """Keeps what the chosen format shows of each comparison."""
 
     def __init__(self, chosen: Format, top: int) -> None:
         self._chosen, self._top = chosen, top
         self.reports: PairReports | None = None
-        self._pairs: dict[tuple[str, str], PairOfFiles] = {}
+        self.pairs: dict[tuple[str, str], PairOfFiles] = {}
 
     def keep(self, change: FileChange, comparison: Comparison) -> None:
         """Keep the changes of a pair of files."""
@@ -347,94 +372,6 @@ class _FolderView:
         if self._chosen in (Format.MARKDOWN, Format.HTML) or self.reports is not None:
             from colde_cli.views.page import pair_of_files
 
-            self._pairs[change.a, change.b] = pair_of_files(comparison, change.digest, self._top)
+            self.pairs[change.a, change.b] = pair_of_files(comparison, change.digest, self._top)
         if self.reports is not None:
             self.reports.write((change.a, change.b), comparison)
-
-    def write_index(self, found: FolderComparison) -> None:
-        """Write the page that leads to the reports."""
-        if self.reports is not None:
-            self.reports.write_index(show(found, Format.HTML, pairs=self._pairs, links=self.reports.names))
-
-    def render(self, found: FolderComparison, links: Mapping[tuple[str, str], str], *, to_file: bool) -> str:
-        """Two folders in the chosen format; `links` leads to the reports."""
-        return show(found, self._chosen, pairs=self._pairs, links=links, to_file=to_file)
-
-
-def _answer_comments(
-    a: str,
-    b: str,
-    review: Path,
-    model: Model,
-    compared: Comparing,
-    format: Format | None,
-    out: Destination,
-    reporter: Reporter,
-) -> bool:
-    """Find what became of the remarks of a review and write it; whether the two versions are the same."""
-    from colde_cli.views.progress import progress
-
-    chosen = choose_format(format, out.output, (a, b, str(review), *compared["ignore"].like), REVIEW_FORMATS)
-    with progress("Comparing", "chunks", show=not reporter.quiet) as advance:
-        found = model.comments(a, b, review, on_read=reporter.about_document, progress=advance, **compared)
-    reporter.about_model(found.comparison.model)
-    out.show(found, chosen)
-    return found.same
-
-
-def _merge(
-    documents: Sequence[str],
-    names: Sequence[str] | None,
-    model: Model,
-    reading: Reading,
-    format: Format | None,
-    out: Destination,
-    reporter: Reporter,
-    authorship: Authorship,
-) -> bool:
-    """Merge what reviewers made of the first document and write it; whether nobody changed anything."""
-    from colde_cli.views.progress import progress
-
-    chosen = choose_format(format, out.output, documents, MERGE_FORMATS)
-    with progress("Comparing", "chunks", show=not reporter.quiet) as advance:
-        base, *reviewers = documents
-        hears: dict[str, Any] = {"on_read": reporter.about_document, "progress": advance}
-        found = model.merge(base, reviewers, names=names or (), **hears, **reading)
-    reporter.about_model(found.comparisons[0].model)
-    if chosen is Format.DOCX and out.output is not None:
-        from colde_cli.views.word.merged_file import merge_docx
-
-        merged = merge_docx(found, authorship)
-        for sentence in merged.warnings:
-            reporter.warning(sentence)
-        write_file([merged.content], out.output)
-    else:
-        out.show(found, chosen)
-    return found.same
-
-
-def _diff_versions(
-    versions: Sequence[str],
-    model: Model,
-    compared: Comparing,
-    format: Format | None,
-    out: Destination,
-    reporter: Reporter,
-) -> bool:
-    """Compare each of several versions with the next and write the history of their sections; whether all are the same.
-
-    Raises:
-        OptionError: one of them is a folder, or the output.
-    """
-    from colde_cli.views.progress import progress
-
-    if folder := next((version for version in versions if Path(version).is_dir()), None):
-        raise OptionError(f"{folder} is a folder; name two folders, or any number of documents.")
-    chosen = choose_format(format, out.output, (*versions, *compared["ignore"].like), HISTORY_FORMATS)
-    with progress("Comparing", "chunks", show=not reporter.quiet) as advance:
-        found = model.history(versions, progress=advance, **compared)
-    reporter.about_model(found.model)
-    for document in found.versions:
-        reporter.about_document(document)
-    out.show(found, chosen)
-    return found.same

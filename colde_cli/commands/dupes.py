@@ -80,12 +80,10 @@ def dupes(
     from colde_cli.model_api import dupes as find_dupes
 
     chosen = choose_format(format, out.output, corpus, FORMATS)
-    from colde_cli.views.progress import progress
-
-    places = corpus_places(corpus, out.output, quiet=reporter.quiet)
+    places = corpus_places(corpus, out.output, reporter)
     if reports is not None:
         check_reports(reports)
-    with progress("Reading", "documents", show=not reporter.quiet) as advance:
+    with reporter.progress("Reading", "documents") as advance:
         found = find_dupes(
             places, min_share=min_share, min_contained=min_contained, glob=glob, password=password, progress=advance
         )
@@ -103,13 +101,11 @@ def _write_reports(
     found: Families, folder: Path, model: Model, password: str | None, reporter: Reporter
 ) -> ReportNames:
     """Write a report on each of the first pairs, and the page that links them; return the names of the reports."""
-    from colde_cli.views.progress import progress
-
     pairs = found.pairs()
     if len(pairs) > MAX_REPORTS:
         reporter.warning(f"Reports are written on the first {MAX_REPORTS} of {len(pairs):,} pairs.")
     with PairReports.replacing(folder) as reports:
-        with progress("Comparing", "pairs", min(MAX_REPORTS, len(pairs)), show=not reporter.quiet) as advance:
+        with reporter.progress("Comparing", "pairs", min(MAX_REPORTS, len(pairs))) as advance:
             for pair in pairs[:MAX_REPORTS]:
                 try:
                     reports.write(pair, model.compare(*pair, password=password))

@@ -174,21 +174,19 @@ def _measure(
 ) -> Evaluation:
     from colde_cli.evaluation.measure import evaluate as measure
     from colde_cli.evaluation.systems import BASELINES, CHUNK_BASELINES, make_baselines, part_systems
-    from colde_cli.views.progress import progress
 
     wanted = list(dict.fromkeys(item.value for item in baselines))
     names = list(BASELINES) if BaselineName.ALL.value in wanted else [name for name in wanted if name in BASELINES]
-    show = not reporter.quiet
     # Changed documents are compared chunk by chunk; baselines use the chunks of the first model.
     chunks = len(models) if attack is not None else int(bool(set(names) & CHUNK_BASELINES))
-    with progress("Encoding", "chunks", show=show) as advance:
+    with reporter.progress("Encoding", "chunks") as advance:
         opened = _open_models(models, chunks, plan.retrieval, field, reporter, runtime, advance)
         for model in opened:
             for evaluation_set in sets:
                 model.encodings(evaluation_set)
     of_parts = [system for model in opened for system in part_systems(model)] if parts else []
     systems = [*opened, *of_parts, *make_baselines(names, opened[0])]
-    with progress("Measuring", "systems", len(systems) * len(sets), show=show) as advance:
+    with reporter.progress("Measuring", "systems", len(systems) * len(sets)) as advance:
         return measure(systems, sets, plan, advance, attack)
 
 

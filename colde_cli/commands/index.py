@@ -22,7 +22,7 @@ from colde_cli.commands.options import (
 )
 from colde_cli.errors import BadIndexError, OptionError
 from colde_cli.settings import DEFAULT_MODEL, known_models
-from colde_cli.views.output import Format, choose_format, deliver
+from colde_cli.views.output import Format, choose_format, deliver, note
 
 if TYPE_CHECKING:
     from colde_cli.corpus.index_update import IndexUpdate
@@ -109,7 +109,7 @@ def index(
     colde rank QUERY URL searches it there.
     """
     if pull is not None:
-        _pull(corpus, output, pull, force, reporter.quiet, push)
+        _pull(corpus, output, pull, force, reporter, push)
         return
     folder, places = _split(corpus, output)
     chosen = choose_format(format, None)
@@ -118,7 +118,7 @@ def index(
             raise OptionError("--status, --verify and --compact stand alone, beside the name of an index.")
         raise typer.Exit(_look_after(folder, chosen, status=status, verify=verify))
     if push is not None and not places:
-        _push(folder, push, force, reporter.quiet)
+        _push(folder, push, force, reporter)
         return
     source = context.get_parameter_source("model")
     if source is not None and source.name == "DEFAULT":
@@ -136,7 +136,7 @@ def index(
     )
     _update(folder, update, chosen, reporter)
     if push is not None:
-        _push(folder, push, force, reporter.quiet)
+        _push(folder, push, force, reporter)
 
 
 def _model_of(folder: Path) -> str:
@@ -160,7 +160,6 @@ def _update(folder: Path, bring_up_to_date: Callable[..., IndexUpdate], chosen: 
     from colde_cli.corpus.pipeline import StageClock
     from colde_cli.views.index_lines import seconds_text, update_text
     from colde_cli.views.json import index_json
-    from colde_cli.views.output import note
     from colde_cli.views.progress import corpus_progress
 
     clock = StageClock()
@@ -171,8 +170,8 @@ def _update(folder: Path, bring_up_to_date: Callable[..., IndexUpdate], chosen: 
     reporter.about_skipped(update.failed)
     if chosen is Format.JSON:
         deliver(index_json(str(folder), update=update), None, chosen)
-    elif not reporter.quiet:
-        note(update_text(update))
+    else:
+        reporter.note(update_text(update))
     if reporter.verbose:
         note(seconds_text(update))
         reporter.about_stages(update.times)
@@ -214,28 +213,24 @@ def _look_after(folder: Path, chosen: Format, *, status: bool, verify: bool) -> 
     return 0
 
 
-def _push(folder: Path, url: str, force: bool, quiet: bool) -> None:
+def _push(folder: Path, url: str, force: bool, reporter: Reporter) -> None:
     from colde_cli.corpus.publishing import push
-    from colde_cli.views.output import note
-    from colde_cli.views.progress import progress
 
-    with progress("Publishing", "blocks", show=not quiet) as advance:
+    with reporter.progress("Publishing", "blocks") as advance:
         done = push(folder, url, force=force, progress=advance)
-    if not quiet:
-        note(f"{url}: version {done.version}, {_transferred(done)} sent.")
+    reporter.note(f"{url}: version {done.version}, {_transferred(done)} sent.")
 
 
-def _pull(corpus: list[Path], output: str | None, url: str, force: bool, quiet: bool, push_url: str | None) -> None:
+def _pull(
+    corpus: list[Path], output: str | None, url: str, force: bool, reporter: Reporter, push_url: str | None
+) -> None:
     from colde_cli.corpus.publishing import pull
-    from colde_cli.views.output import note
-    from colde_cli.views.progress import progress
 
     if output is not None or len(corpus) != 1 or push_url is not None:
         raise OptionError(f"--pull takes the folder of one index alone: colde index papers.colde --pull {url}")
-    with progress("Fetching", "blocks", show=not quiet) as advance:
+    with reporter.progress("Fetching", "blocks") as advance:
         done = pull(url, corpus[0], force=force, progress=advance)
-    if not quiet:
-        note(f"{done.folder}: version {done.version} of {url}, {_transferred(done)} fetched.")
+    reporter.note(f"{done.folder}: version {done.version} of {url}, {_transferred(done)} fetched.")
 
 
 def _transferred(done: Transfer) -> str:

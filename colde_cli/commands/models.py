@@ -13,7 +13,7 @@ import typer
 
 from colde_cli.commands.options import DebugOption, VerifyOption, format_option
 from colde_cli.errors import ModelError, OptionError
-from colde_cli.views.output import Format, choose_format, prepare_output
+from colde_cli.views.output import Format, choose_format, prepare_output, warn
 
 if TYPE_CHECKING:
     from colde_cli.encoder.checksums import FolderCheck
@@ -53,7 +53,6 @@ def models(
 ) -> None:
     """List the models that --model finds by name, or describe one."""
     from colde_cli import settings
-    from colde_cli.views.output import warn
 
     chosen = choose_format(format, None)
     if verify:
@@ -199,8 +198,6 @@ def _describe(folder: Path, chosen: Format) -> None:
 
 def _beginning(card: Path) -> str:
     """The beginning of a model's card: one of 10 MB would take half a minute to set. "" for a link to elsewhere."""
-    from colde_cli.views.output import warn
-
     if not card.resolve().is_relative_to(card.parent.resolve()):
         warn(f"{card} is a link to a file outside of the model; it is not shown.")
         return ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
@@ -13,7 +14,7 @@ import typer
 
 from colde_cli.documents.outside import Tracked
 from colde_cli.errors import MissingExtraError, OptionError
-from colde_cli.views.output import Format, deliver, refuse_inputs, show
+from colde_cli.views.output import Format, deliver, note, refuse_inputs, show, warn
 
 if TYPE_CHECKING:
     from colde_cli.corpus.finding import Skipped
@@ -219,29 +220,30 @@ class Reporter:
     def warning(self, sentence: str) -> None:
         """Print a warning, unless `--quiet`."""
         if not self.quiet:
-            from colde_cli.views.output import warn
-
             warn(sentence)
 
-    def about_redline(self, sentences: Iterable[str]) -> None:
-        """Print what else is in a Word file that was written."""
+    def note(self, *sentences: str) -> None:
+        """Print what was done, unless `--quiet`."""
         if not self.quiet:
-            from colde_cli.views.output import note
-
             for sentence in sentences:
                 note(sentence)
+
+    def progress(
+        self, label: str, unit: str, total: int | None = None
+    ) -> AbstractContextManager[Callable[[int], None]]:
+        """Show how far long work is, unless `--quiet`; see `views.progress.progress`."""
+        from colde_cli.views.progress import progress
+
+        return progress(label, unit, total, show=not self.quiet)
 
     def about_model(self, info: RuntimeInfo) -> None:
         """Print which model runs where, with `--verbose`."""
         if self.verbose:
-            from colde_cli.views.output import note
-
             note(f"{info.name} ({info.precision}) on {info.device}. {info.reason}")
 
     def about_encoded(self, documents: int) -> None:
         """Print how many documents no cache knew, with `--verbose`: results are the same bytes with and without one."""
         if self.verbose:
-            from colde_cli.views.output import note
             from colde_cli.views.wording import plural
 
             note(f"{plural(documents, 'document')} newly encoded.")
@@ -249,7 +251,6 @@ class Reporter:
     def about_stages(self, times: StageTimes | None) -> None:
         """Print how long reading and encoding took, with `--verbose`."""
         if self.verbose and times is not None and times.documents:
-            from colde_cli.views.output import note
             from colde_cli.views.wording import plural
 
             stages = ("read", "chunk", "encode", "write", "wait")
@@ -272,8 +273,6 @@ class Reporter:
         """Warn about the unreadable parts of a document; with `--verbose` also note the parts left out on purpose."""
         self.about_half_read(document.path, document.report.warnings)
         if self.verbose:
-            from colde_cli.views.output import note
-
             for sentence in document.report.notes:
                 note(f"{document.path}: {sentence}")
 
@@ -506,7 +505,7 @@ def require_extra(extra: str, command: str) -> None:
         raise MissingExtraError(f"{command} needs {', '.join(missing)}; install with: pip install 'colde[{extra}]'")
 
 
-def corpus_places(corpus: Sequence[str], output: Path | None, *, quiet: bool) -> list[str | Path]:
+def corpus_places(corpus: Sequence[str], output: Path | None, reporter: Reporter) -> list[str | Path]:
     """The places of a corpus on this machine, with published indexes fetched; checks the output file first.
 
     Raises:
@@ -515,11 +514,10 @@ def corpus_places(corpus: Sequence[str], output: Path | None, *, quiet: bool) ->
     """
     from colde_cli.corpus.finding import walk
     from colde_cli.corpus.publishing import local_places
-    from colde_cli.views.progress import progress
 
     places: list[str | Path] = list(corpus)
     if any("://" in place for place in corpus):
-        with progress("Fetching", "blocks", show=not quiet) as advance:
+        with reporter.progress("Fetching", "blocks") as advance:
             places = local_places(corpus, advance)
     if output is not None:
         refuse_inputs(output, walk(map(Path, places)))

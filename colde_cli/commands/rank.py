@@ -121,11 +121,10 @@ def rank(
     chosen = choose_format(format, out.output, (query, *corpus, *ignore.like), FORMATS)
     from colde_cli.corpus.finding import is_index
     from colde_cli.corpus.pipeline import StageClock
-    from colde_cli.views.output import note
-    from colde_cli.views.progress import corpus_progress, progress
+    from colde_cli.views.progress import corpus_progress
     from colde_cli.views.wording import plural
 
-    places = corpus_places(corpus, out.output, quiet=reporter.quiet)
+    places = corpus_places(corpus, out.output, reporter)
     search = partial(
         runtime.open(model).rank,
         query,
@@ -143,7 +142,7 @@ def rank(
     )
     index = next((place for place in places if is_index(Path(place))), None)
     if index is not None:
-        with progress("Searching", "documents", show=not reporter.quiet) as advance:
+        with reporter.progress("Searching", "documents") as advance:
             ranking = search(progress=advance)
     else:
         clock = StageClock()
@@ -156,8 +155,10 @@ def rank(
         reporter.warning(f"{count} cannot be read; list them with: colde index {index} --status")
     elif index is None:
         reporter.about_skipped(ranking.skipped)
-        if ranking.searched + ranking.unencoded + len(ranking.skipped) + 1 >= INDEX_PAYS and not reporter.quiet:
-            note("In a corpus of this size an index is searched sooner; make one with: colde index CORPUS -o INDEX")
+        if ranking.searched + ranking.unencoded + len(ranking.skipped) + 1 >= INDEX_PAYS:
+            reporter.note(
+                "In a corpus of this size an index is searched sooner; make one with: colde index CORPUS -o INDEX"
+            )
     if ranking.unencoded:
         left = plural(ranking.unencoded, "document")
         reporter.warning(f"{left} not scored: the {budget:g} s of --budget were over. Run again to go on.")

@@ -59,8 +59,6 @@ def serve(
     from colde_cli.service.http import create_app
     from colde_cli.service.requests import Settings
     from colde_cli.service.server import address_of, run, taken
-    from colde_cli.views.output import note
-    from colde_cli.views.progress import progress
     from colde_cli.views.wording import plural
 
     settings = Settings(
@@ -70,8 +68,8 @@ def serve(
     with taken(host, port) as address:
         encoder = runtime.load(model)
         reporter.about_model(encoder.info)
-        corpus = ServedCorpus(Path(corpus_places([place], None, quiet=reporter.quiet)[0]), encoder)
-        with progress("Reading", "documents", show=not reporter.quiet) as advance:
+        corpus = ServedCorpus(Path(corpus_places([place], None, reporter)[0]), encoder)
+        with reporter.progress("Reading", "documents") as advance:
             skipped = corpus.prepare(advance)
         reporter.about_skipped(skipped)
         app = create_app(corpus, access, settings)
@@ -79,5 +77,5 @@ def serve(
         if not reporter.quiet:
             unread = {corpus.name_of(item.path) for item in skipped}
             served = [item for item in corpus.documents() if item.path not in unread]
-            note(f"Serving {plural(len(served), 'document')} at {address_of(address)} (Ctrl-C ends)")
+            reporter.note(f"Serving {plural(len(served), 'document')} at {address_of(address)} (Ctrl-C ends)")
         run(app, address)

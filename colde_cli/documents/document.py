@@ -71,6 +71,10 @@ class Span:
     def __len__(self) -> int:
         return self.end - self.start
 
+    def shifted(self, by: int) -> Span:
+        """The same number of characters, further on."""
+        return Span(self.start + by, self.end + by)
+
 
 @dataclass(frozen=True, slots=True)
 class Section:

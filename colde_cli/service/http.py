@@ -47,7 +47,7 @@ from colde_cli.service.requests import (
 from colde_cli.settings import VERSION
 from colde_cli.types import ignoring
 from colde_cli.views.escaping import short
-from colde_cli.views.json import comparison_json, ranking_json
+from colde_cli.views.json import comparison_json, result_json
 from colde_cli.views.report.report_page import comparison_html
 
 UPLOAD = "Colde-Upload"
@@ -202,7 +202,7 @@ def _add_rank(app: FastAPI, service: Service) -> None:
         wanted = Wanted(k, min_score, explain, chosen, field, budget)
         ranking, sent = await service.rank(request.is_disconnected, query, wanted, password)
         headers = {UPLOAD: sent} if sent else {}
-        return Response(_sent(ranking_json(ranking)), media_type="application/json", headers=headers)
+        return Response(_sent(result_json(ranking)), media_type="application/json", headers=headers)
 
     answers = {**_PROBLEMS, 200: _json_of("colde.rank.1")}
     known = [_known_fields(app)]

@@ -26,11 +26,12 @@ from colde_cli.similarity.alignment import align
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.outside_changes import ignored_data
 from colde_cli.similarity.pairs import Alignment, PassagePair, State, extents, versions
-from colde_cli.similarity.plain_data import model_data
+from colde_cli.similarity.plain_data import model_data, source_data
 from colde_cli.similarity.remark_clues import Clued, labels, lines, quotations, without_clues
 from colde_cli.similarity.remark_terms import RemarkTerms
 from colde_cli.similarity.section_changes import SectionState
 from colde_cli.similarity.triage import placed_data
+from colde_cli.similarity.typesetting import in_document
 
 FloatArray = NDArray[np.float32]
 
@@ -117,8 +118,8 @@ class Answers:
         a, b = self.comparison.a.document, self.comparison.b.document
         return {
             "schema": "colde.comments/1",
-            "a": _source(a),
-            "b": _source(b),
+            "a": source_data(a),
+            "b": source_data(b),
             "review": {"path": self.path, "title": self.title},
             "model": model_data(self.comparison.model),
             "same": self.same,
@@ -150,10 +151,6 @@ class Answers:
         }
 
 
-def _source(document: Document) -> dict[str, Any]:
-    return {"path": document.path, "title": document.title, "pages": document.report.pages}
-
-
 def answer(
     comparison: Comparison,
     review: Review,
@@ -172,7 +169,9 @@ def answer(
         ValueError: the documents were compared without passages.
         OptionError: the review has no remarks.
     """
-    bases = [_Base(align(review.document, side.document, None), n) for n, side in enumerate(_sides(comparison))]
+    bases = [
+        _Base(align(review.document, side.document, None), n) for n, side in enumerate((comparison.a, comparison.b))
+    ]
     bases.sort(key=lambda base: -base.share)  # stable: of equals the first version, which reviewers have
     a_version = bases[0].share >= _A_VERSION
     remarks = review.comments if review.comments and a_version else (*review.comments, *review.listed)
@@ -204,10 +203,6 @@ _MOST_WORDS = 40
 """Passages that are encoded for each remark, the best by their words."""
 
 
-def _sides(comparison: Comparison) -> tuple[Any, Any]:
-    return comparison.a, comparison.b
-
-
 @dataclass(frozen=True)
 class _Base:
     """The review's own text beside one of the documents: 0 for A, 1 for B."""
@@ -228,8 +223,7 @@ class _Base:
             if own and pair.b:
                 start = _within(pair.a, max(span.start, own[0].span.start))
                 end = _within(pair.a, min(span.end, own[-1].span.end))
-                moved = _moved(pair, Span(start, max(start, end)))
-                return Span(_outside(pair.b, moved.start), _outside(pair.b, moved.end))
+                return in_document(pair.b, _moved(pair, Span(start, max(start, end))))
         return None
 
 
@@ -241,15 +235,6 @@ def _within(passages: Sequence[Passage], offset: int) -> int:
             return before + max(0, offset - passage.span.start)
         before += len(passage.span) + 2
     return max(0, before - 2)
-
-
-def _outside(passages: Sequence[Passage], offset: int) -> int:
-    """The offset in the document of one in the text of neighbouring passages."""
-    for passage in passages:
-        if offset <= len(passage.span):
-            return passage.span.start + max(0, offset)
-        offset -= len(passage.span) + 2
-    return passages[-1].span.end
 
 
 def _moved(pair: PassagePair, span: Span) -> Span:
@@ -316,16 +301,11 @@ class _Finder:
 
     def answered(self, remark: ReviewRemark) -> AnsweredRemark:
         """Find the place of a remark and what became of it."""
-        at_words = self._by_words(remark)
-        if at_words is not None:
-            side, span = at_words
-            return self._at_words(remark, side, span, Basis.WORDS)
-        said = _said(remark)
-        of_meaning = self._meaning(said)
-        quoted = self._by_quotation(remark, of_meaning)
-        if quoted is not None:
-            side, span = quoted
-            return self._at_words(remark, side, span, Basis.QUOTATION, of_meaning)
+        if at_words := self._by_words(remark):
+            return self._at_words(remark, *at_words, Basis.WORDS)
+        of_meaning = self._meaning(_said(remark))
+        if quoted := self._by_quotation(remark, of_meaning):
+            return self._at_words(remark, *quoted, Basis.QUOTATION, of_meaning)
         return self._by_clues(remark, of_meaning)
 
     # The words of a comment
@@ -387,7 +367,7 @@ class _Finder:
             (edit.a.start < end and edit.a.end > words.start) if len(edit.a) else words.start < edit.a.start < end
             for edit in first.edits
         )
-        return own or (goes_on and any(self._changed(self._comparison.passages[n]) for n in pairs[1:]))
+        return own or (goes_on and any(self._comparison.passages[n].differs for n in pairs[1:]))
 
     def _renamed(self, side: int, section: int) -> bool:
         return any(
@@ -462,7 +442,7 @@ class _Finder:
         return self._verdict(remark, (self._pairs[side][at],), basis, meaning=of_meaning, score=score)
 
     def _likelier(self, side: int) -> FloatArray:
-        changed = [n for n, pair in self._pairs[side].items() if self._changed(self._comparison.passages[pair])]
+        changed = [n for n, pair in self._pairs[side].items() if self._comparison.passages[pair].differs]
         return self._sides[side].shares(changed, _LIKELIER)
 
     def _meaning(self, said: str) -> tuple[FloatArray, FloatArray]:
@@ -478,10 +458,6 @@ class _Finder:
         return fits[:count], fits[count:]
 
     # The verdict
-
-    @staticmethod
-    def _changed(pair: PassagePair) -> bool:
-        return not pair.a or not pair.b or bool(pair.edits)
 
     def _verdict(
         self,
@@ -501,7 +477,7 @@ class _Finder:
         removed = any(
             pair.state is State.ONLY_A or any(pair.words_of(edit)[0].strip() for edit in pair.edits) for pair in known
         )
-        inserted = bool(added) or any(map(self._changed, known))
+        inserted = bool(added) or any(pair.differs for pair in known)
         verdict = RemarkVerdict.CHANGED if removed or (touched and not inserted) else RemarkVerdict.NOT_CHANGED
         if inserted and not removed:
             verdict = RemarkVerdict.ADDED

@@ -189,7 +189,7 @@ def _of_section(document: Document, section: Section, ignore: IgnoreOptions) -> 
         first = bisect_left(starts, label.end() if label else span.start)
         inside = all_words[first : bisect_left(starts, span.end)]
         if inside:
-            place = Span(span.start + section.body_start, span.end + section.body_start)
+            place = span.shifted(section.body_start)
             yield ComparedSentence(section.index, inside, place, ignore.divided)
 
 

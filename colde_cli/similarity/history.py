@@ -18,7 +18,7 @@ from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.similarity.digest import ComparisonDigest, digest_data
 from colde_cli.similarity.outside_changes import compare_outside, switches_data
 from colde_cli.similarity.pairs import PassagePair, State
-from colde_cli.similarity.plain_data import model_data, pages_data
+from colde_cli.similarity.plain_data import model_data, pages_data, source_data
 from colde_cli.similarity.redline import IgnoreOptions
 from colde_cli.similarity.section_changes import SectionChange, SectionState, name
 from colde_cli.similarity.triage import changed_words
@@ -88,7 +88,7 @@ class History:
             "model": model_data(self.model),
             "versions": [
                 {
-                    **{"path": document.path, "title": document.title, "pages": document.report.pages},
+                    **source_data(document),
                     **{"words": words, "warnings": list(document.report.warnings)},
                 }
                 for document, words in zip(self.versions, self.words, strict=True)

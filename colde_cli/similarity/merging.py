@@ -21,7 +21,7 @@ from typing import Any
 from colde_cli.documents.document import Document, Part, Section, Span, assemble
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.similarity.comparison import Comparison
-from colde_cli.similarity.plain_data import model_data, pages_data
+from colde_cli.similarity.plain_data import model_data, pages_data, source_data
 from colde_cli.similarity.redline import Operation, changed_blocks, run_together
 from colde_cli.similarity.tracked_changes import (
     BREAK,
@@ -166,13 +166,13 @@ class Merge:
         """Build schema colde.merge/1, the output of `colde diff --merge --format json`."""
         return {
             "schema": "colde.merge/1",
-            "base": _source(self.base),
+            "base": source_data(self.base),
             "model": model_data(self.comparisons[0].model),
             "same": self.same,
             "reviewers": [
                 {
                     "name": name,
-                    **_source(comparison.b.document),
+                    **source_data(comparison.b.document),
                     "edits": count,
                     "same": comparison.same,
                     "outside": len(comparison.outside.differences),
@@ -206,10 +206,6 @@ class Merge:
 def shown(text: str) -> str:
     """Text of a flow on one line; ¶ stands for the end of a paragraph."""
     return " ".join(text.replace(BREAK, " ¶ ").split())
-
-
-def _source(document: Document) -> dict[str, Any]:
-    return {"path": document.path, "title": document.title, "pages": document.report.pages}
 
 
 def merge_reviews(names: Sequence[str], comparisons: Sequence[Comparison]) -> Merge:

@@ -56,6 +56,11 @@ class PassagePair:
     uncertain: bool = False
 
     @property
+    def differs(self) -> bool:
+        """Whether a word came or went; a passage that only moved does not differ."""
+        return not self.a or not self.b or bool(self.edits)
+
+    @property
     def by_chance(self) -> bool:
         """Whether two different texts would have this pair by chance: few words, or no letters, that are alike."""
         if not self.a or not self.b or self.state is State.SAME:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from colde_cli.scoring.config import PART_NAMES
 
 if TYPE_CHECKING:
-    from colde_cli.documents.document import OcrReport
+    from colde_cli.documents.document import Document, OcrReport
     from colde_cli.encoder.encoding import RuntimeInfo
     from colde_cli.scoring.profile import FieldInfo
     from colde_cli.scoring.score import ScorePart
@@ -46,6 +46,11 @@ def rounded(value: float | None) -> float | None:
 def model_data(info: RuntimeInfo) -> dict[str, str]:
     """Build the `model` object of every schema."""
     return {"name": info.name, "precision": info.precision, "device": info.device}
+
+
+def source_data(document: Document) -> dict[str, Any]:
+    """Build what most schemas say of a document."""
+    return {"path": document.path, "title": document.title, "pages": document.report.pages}
 
 
 def parts_data(parts: Sequence[ScorePart]) -> list[dict[str, Any]]:

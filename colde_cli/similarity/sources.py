@@ -151,27 +151,25 @@ def read(
         DocumentError: the file cannot be read; the class says why.
         OptionError: the pages or sections are not in it.
     """
-    return _read(path, password, pages, skip_sections, only_sections, tracked, ocr, stream)
+    how: dict[str, Any] = {"password": password, "pages": pages, "ocr": ocr, "tracked": tracked}
+    return _read(path, stream, skip_sections=skip_sections, only_sections=only_sections, **how)
 
 
 def _read(
     source: Source,
-    password: str | None = None,
-    pages: Pages | None = None,
-    skip_sections: Patterns = (),
-    only_sections: Patterns = (),
-    tracked: Tracked = Tracked.KEEP,
-    ocr: str | None = None,
     stream: BinaryIO | None = None,
     *,
     textless: bool = False,
+    skip_sections: Patterns = (),
+    only_sections: Patterns = (),
+    tracked: Tracked = Tracked.KEEP,
+    **how: Any,  # noqa: ANN401 - as `read_file` takes them
 ) -> Document:
+    """Read a document; where `textless`, a file without text is a document without sections, and no error."""
     if not isinstance(source, Document):
         rejects = tracked == Tracked.REJECT
-        source = read_file(
-            source, password=password, pages=pages, stream=stream, textless=textless, rejects=rejects, ocr=ocr
-        )
-    elif pages is not None:
+        source = read_file(source, stream=stream, textless=textless, rejects=rejects, **how)
+    elif how.get("pages") is not None:
         raise OptionError("Pages are chosen when a file is read; pass pages to read().")
     return select(source, skip_sections, only_sections) if source.sections else source
 

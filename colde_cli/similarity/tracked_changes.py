@@ -400,11 +400,7 @@ def _of_headings(sections: Sequence[Section], flows: tuple[Flow, Flow], ignore: 
         for flow, start in zip(flows, starts, strict=True)
     )
     edits = redline(flows[0].text[a.start : a.end], flows[1].text[b.start : b.end], ignore=ignore)
-    return Anchor(a, b, tuple(Edit(_shifted(edit.a, a.start), _shifted(edit.b, b.start)) for edit in edits))
-
-
-def _shifted(span: Span, by: int) -> Span:
-    return Span(span.start + by, span.end + by)
+    return Anchor(a, b, tuple(Edit(edit.a.shifted(a.start), edit.b.shifted(b.start)) for edit in edits))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import numpy as np
 from colde_cli.evaluation.result import Evaluation, SetResult
 from colde_cli.similarity.comparison import comparison_data
 from colde_cli.similarity.outside_changes import ignored_data, outside_data
-from colde_cli.similarity.plain_data import rounded, rounded_row
+from colde_cli.similarity.plain_data import rounded, rounded_row, source_data
 from colde_cli.similarity.renumbering import renumbering_data
 from colde_cli.similarity.triage import placed_data
 from colde_cli.similarity.typesetting import typesetting_data
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from colde_cli.corpus.index_update import IndexUpdate
     from colde_cli.corpus.index_writer import IndexCheck, IndexStatus, Staleness
     from colde_cli.corpus.rank_corpus import Ranking
-    from colde_cli.documents.document import Document
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.verification import Verification
     from colde_cli.views.comparison_page import CheckedReceipt
@@ -75,18 +74,7 @@ def comparison_jsonl(comparison: Comparison) -> str:
         del data[side]["chunks"]
         for section in data[side]["sections"]:
             del section["chunks"]
-    kept = (
-        "a",
-        "b",
-        "model",
-        "document",
-        "summary",
-        "section_changes",
-        "renumbering",
-        "ignored",
-        "outside",
-        "typesetting",
-    )
+    kept = "a b model document summary section_changes renumbering ignored outside typesetting".split()
     head = {"schema": "colde.diff-lines/1", **{name: data[name] for name in kept}}
     numbers = (number for change in data["changes"] for number in change["passages"])
     passages = ({"passage": number, **_with_headings(data, data["passages"][number])} for number in numbers)
@@ -101,11 +89,6 @@ def _with_headings(data: dict[str, Any], passage: dict[str, Any]) -> dict[str, A
         if passage[side]
     }
     return {**passage, **named}
-
-
-def ranking_json(ranking: Ranking) -> str:
-    """A ranking as text of schema colde.rank/1."""
-    return text(ranking.to_dict())
 
 
 def ranking_jsonl(ranking: Ranking) -> str:
@@ -186,8 +169,8 @@ def verification_data(verification: Verification) -> dict[str, Any]:
     a, b = verification.a, verification.b
     return {
         "schema": "colde.verify/1",
-        "a": _document(a),
-        "b": _document(b),
+        "a": source_data(a),
+        "b": source_data(b),
         "verified": verification.verified,
         "allowed": [asdict(rule) for rule in verification.allowed],
         "passages": [placed_data(pair, a, b) for pair in verification.passages],
@@ -198,10 +181,6 @@ def verification_data(verification: Verification) -> dict[str, Any]:
         "renumbering": renumbering_data(verification.renumbering),
         "ignored": ignored_data(a, b, verification.ignore),
     }
-
-
-def _document(document: Document) -> dict[str, Any]:
-    return {"path": document.path, "title": document.title, "pages": document.report.pages}
 
 
 def index_json(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from colde_cli.documents.remarks import ReviewRemark
 from colde_cli.similarity.answers import AnsweredRemark, Answers, Basis, RemarkVerdict
 from colde_cli.similarity.merging import Merge, MergeConflict, ReviewerEdit, shown
-from colde_cli.similarity.pairs import PassagePair, State
+from colde_cli.similarity.pairs import State
 from colde_cli.views import wording
 from colde_cli.views.blocks import Block, ChangeBlock, HeadingBlock, Page, TableBlock, TermsBlock
 from colde_cli.views.changes import TITLE, difference
@@ -43,7 +44,7 @@ def answers_page(answers: Answers) -> Page:
     rows = [
         [
             (str(number), ""),
-            (wording.shorten(_called(one), _SHORT), ""),
+            (wording.shorten(_called(one.remark), _SHORT), ""),
             (_place(answers, one), ""),
             (VERDICTS[one.verdict], _LOOKS[one.verdict]),
         ]
@@ -64,8 +65,7 @@ def answers_page(answers: Answers) -> Page:
     )
 
 
-def _called(answered: AnsweredRemark) -> str:
-    remark = answered.remark
+def _called(remark: ReviewRemark) -> str:
     name = remark.label or remark.author
     return f"{wording.plain(name)}: {wording.plain(remark.text)}" if name else wording.plain(remark.text)
 
@@ -73,7 +73,7 @@ def _called(answered: AnsweredRemark) -> str:
 def _blocks(answers: Answers, answered: AnsweredRemark) -> Iterator[Block]:
     a, b = answers.comparison.a.document, answers.comparison.b.document
     passages = answers.comparison.passages
-    changed = [n for n in (*answered.pairs, *answered.added) if _differs(passages[n])]
+    changed = [n for n in (*answered.pairs, *answered.added) if passages[n].differs]
     rows = [(name, [line for line in lines if line]) for name, lines in _rows(answers, answered, len(changed))]
     yield TermsBlock(("", ""), [row for row in rows if row[1]])
     yield from (ChangeBlock(a, b, passages[n]) for n in changed[:_MOST_SHOWN])
@@ -98,10 +98,6 @@ def _rows(answers: Answers, answered: AnsweredRemark, changed: int) -> Iterator[
         yield "Note", ["The passage stands at another place now."]
     if changed > _MOST_SHOWN:
         yield "Note", [f"{changed:,} passages differ here; {_MOST_SHOWN} are shown."]
-
-
-def _differs(pair: PassagePair) -> bool:
-    return not pair.a or not pair.b or bool(pair.edits)
 
 
 def _place(answers: Answers, answered: AnsweredRemark) -> str:
@@ -177,11 +173,12 @@ def _edit_rows(merge: Merge) -> Iterator[list[tuple[str, str]]]:
     for edit in merge.edits:
         by = " & ".join(wording.plain(merge.names[place]) for place in edit.reviewers)
         was = _words(merge.text.a.text[edit.start : edit.end])
-        yield [(_where(merge, edit), ""), (by, ""), (was, "dropped" if was else ""), _added(edit.text)]
-
-
-def _added(text: str) -> tuple[str, str]:
-    return (_words(text), "added") if text else ("", "")
+        yield [
+            (_where(merge, edit), ""),
+            (by, ""),
+            (was, was and "dropped"),
+            (_words(edit.text), edit.text and "added"),
+        ]
 
 
 def _words(text: str) -> str:

@@ -326,7 +326,7 @@ def _anchors(flows: tuple[Flow, Flow], groups: Sequence[tuple[_Range, _Range]]) 
         yield Anchor(
             Span(a.start, a.end + ends),
             Span(b.start, b.end + ends),
-            tuple(_apart(_in_words(Edit(_shifted(one.a, a.start), _shifted(one.b, b.start)), *flows) for one in edits)),
+            tuple(_apart(_in_words(Edit(one.a.shifted(a.start), one.b.shifted(b.start)), *flows) for one in edits)),
         )
 
 
@@ -376,7 +376,3 @@ def _divides(text: str, place: int) -> bool:
 
 def _end(flow: Flow, index: int) -> int:
     return flow.starts[index] + len(flow.blocks[index].text)
-
-
-def _shifted(span: Span, by: int) -> Span:
-    return Span(span.start + by, span.end + by)

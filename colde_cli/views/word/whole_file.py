@@ -327,7 +327,7 @@ def _in_stories(
         if span is None:
             return None
         gap = span.start - (done.end if side else done.start)
-        start = Span(done.start + gap, done.end + gap)
+        start = done.shifted(gap)
         if not len(span):
             continue
         if gap < 0 or flows[0].text[done.start : start.start] != flows[1].text[done.end : start.end]:

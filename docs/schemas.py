@@ -1,4 +1,4 @@
-"""Writes the JSON schemas of the views from `schemas/outline.txt`: `python -m colde_cli.views.schema_files`."""
+"""Writes the JSON schemas of the views from `schemas.txt`: `python docs/schemas.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).with_name("schemas")
+OUTLINE = Path(__file__).with_name("schemas.txt")
+FOLDER = Path(__file__).resolve().parent.parent / "colde_cli" / "views" / "schemas"
 _MORE = "Fields may be added within version {}; readers ignore those they do not know."
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _RANGE = re.compile(rf"(.*?)(?: ({_NUMBER})?\.\.({_NUMBER})?| ({_NUMBER}))?")
@@ -29,7 +30,7 @@ def schemas() -> dict[str, Schema]:
     """Every schema of the outline by its name, such as `colde.diff/1`."""
     root = _Line("")
     above = [root]
-    for text in (FOLDER / "outline.txt").read_text(encoding="utf-8").splitlines():
+    for text in OUTLINE.read_text(encoding="utf-8").splitlines():
         if text.strip() and not text.startswith("#"):
             depth = (len(text) - len(text.lstrip())) // 2
             line = _Line(text.strip())
