@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.options import (
-    DATA,
-    DocsOption,
-    FolderOption,
-    PairsOption,
-    Reporter,
-    Runtime,
-    SeedOption,
-    SplitName,
-    SplitOption,
-    option,
-    require_extra,
-)
+from colde_cli.commands import options
+from colde_cli.commands.options import DATA, Reporter, Runtime, option, require_extra
 from colde_cli.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -35,8 +24,8 @@ if TYPE_CHECKING:
 
 def calibrate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Name or folder of the model.")],
-    pairs: PairsOption,
-    docs: DocsOption,
+    pairs: options.PairsOption,
+    docs: options.DocsOption,
     *,
     field: Annotated[
         str | None,
@@ -47,9 +36,9 @@ def calibrate(
             help="Calibrate a field profile, not the model: a new one of these documents (docs) or one of colde adapt.",
         ),
     ] = None,
-    output: FolderOption = None,
-    split: SplitOption = SplitName.VALIDATION,
-    seed: SeedOption = 0,
+    output: options.FolderOption = None,
+    split: options.SplitOption = options.SplitName.VALIDATION,
+    seed: options.SeedOption = 0,
     reporter: Reporter,
     runtime: Runtime,
 ) -> None:

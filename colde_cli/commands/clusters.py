@@ -6,20 +6,8 @@ from typing import Annotated
 
 import typer
 
-from colde_cli.commands.options import (
-    Destination,
-    Ending,
-    FieldOption,
-    GlobOption,
-    MinScoreOption,
-    ModelOption,
-    Reporter,
-    Runtime,
-    TopOption,
-    corpus_places,
-    format_option,
-    option,
-)
+from colde_cli.commands import options
+from colde_cli.commands.options import Reporter, Runtime, format_option, option
 from colde_cli.commands.reading_options import PasswordOption
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format
@@ -32,19 +20,19 @@ def clusters(
         list[str], typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files; or an index.")
     ],
     *,
-    top: TopOption = 5,
-    min_score: MinScoreOption = None,
+    top: options.TopOption = 5,
+    min_score: options.MinScoreOption = None,
     resolution: Annotated[
         float, option("--resolution", min=0.01, metavar="NUMBER", help="Above 1 makes more and smaller clusters.")
     ] = 1.0,
-    glob: GlobOption = None,
-    field: FieldOption = "corpus",
+    glob: options.GlobOption = None,
+    field: options.FieldOption = "corpus",
     password: PasswordOption = None,
     format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
-    out: Destination,
-    ending: Ending,
+    out: options.Destination,
+    ending: options.Ending,
     reporter: Reporter,
-    model: ModelOption = DEFAULT_MODEL,
+    model: options.ModelOption = DEFAULT_MODEL,
     runtime: Runtime,
 ) -> None:
     """Group documents by subject.
@@ -55,7 +43,7 @@ def clusters(
     something went wrong.
     """
     chosen = choose_format(format, out.output, corpus, FORMATS)
-    places = corpus_places(corpus, out.output, reporter)
+    places = options.corpus_places(corpus, out.output, reporter)
     opened = runtime.open(model)
     with reporter.progress("Reading", "documents") as advance:
         found = opened.clusters(

@@ -10,26 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from colde_cli.commands.options import (
-    OUTPUT,
-    Destination,
-    Ending,
-    FailUnderOption,
-    FieldOption,
-    GlobOption,
-    Ignoring,
-    Level,
-    LevelOption,
-    ModelOption,
-    Reporter,
-    ReportsOption,
-    Runtime,
-    Signature,
-    TopOption,
-    format_option,
-    option,
-    require_extra,
-)
+from colde_cli.commands import options
+from colde_cli.commands.options import OUTPUT, Level, Reporter, Runtime, format_option, option, require_extra
 from colde_cli.commands.pair_reports import PairReports, check_reports, report_links
 from colde_cli.commands.reading_options import Selection
 from colde_cli.documents.stages import stage
@@ -67,14 +49,13 @@ def diff(
     ] = None,
     *,
     selection: Selection,
-    ignoring: Ignoring,
-    field: FieldOption = "none",
-    glob: GlobOption = None,
-    level: LevelOption = Level.ALL,
-    top: TopOption = 10,
+    ignoring: options.Ignoring,
+    field: options.FieldOption = "none",
+    glob: options.GlobOption = None,
+    level: options.LevelOption = Level.ALL,
+    top: options.TopOption = 10,
     attention: Annotated[
-        bool,
-        option("--attention", panel=OUTPUT, help="Add the attention of chunks to JSON and to --level chunk."),
+        bool, option("--attention", panel=OUTPUT, help="Add the attention of chunks to JSON and to --level chunk.")
     ] = False,
     format: Annotated[
         Format | None, format_option("table|summary|json|jsonl|markdown|html|csv|docx|pdf|github")
@@ -90,7 +71,7 @@ def diff(
             help="Version of the JSON; 1 has the attention of chunks in any case.",
         ),
     ] = 2,
-    out: Destination,
+    out: options.Destination,
     annotate: Annotated[
         Path | None,
         option(
@@ -109,7 +90,7 @@ def diff(
             help="A review of A, a file with comments or a list of remarks: shows what became of each remark.",
         ),
     ] = None,
-    signature: Signature,
+    signature: options.Signature,
     merge: Annotated[
         bool,
         option(
@@ -120,11 +101,11 @@ def diff(
         list[str] | None,
         option("--reviewer", panel=OUTPUT, metavar="NAME", help="Name of a reviewer of --merge; repeat it for each."),
     ] = None,
-    reports: ReportsOption = None,
-    fail_under: FailUnderOption = None,
-    ending: Ending,
+    reports: options.ReportsOption = None,
+    fail_under: options.FailUnderOption = None,
+    ending: options.Ending,
     reporter: Reporter,
-    model: ModelOption = DEFAULT_MODEL,
+    model: options.ModelOption = DEFAULT_MODEL,
     runtime: Runtime,
 ) -> None:
     """Compare two documents, several versions of one, or the documents of two folders.
@@ -271,7 +252,7 @@ class _Run:
     model: Model
     compared: Comparing
     asked: Format | None
-    out: Destination
+    out: options.Destination
     reporter: Reporter
 
     def format(self, offered: Collection[Format], inputs: Iterable[str]) -> Format:

@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.options import (
-    Destination,
-    Ending,
-    GlobOption,
-    ModelOption,
-    Reporter,
-    ReportsOption,
-    Runtime,
-    check_share,
-    corpus_places,
-    format_option,
-    option,
-)
+from colde_cli.commands import options
+from colde_cli.commands.options import Reporter, Runtime, format_option, option
 from colde_cli.commands.pair_reports import PairReports, ReportNames, check_reports, report_links
 from colde_cli.commands.reading_options import PasswordOption
 from colde_cli.errors import DocumentError
@@ -45,7 +34,7 @@ def dupes(
         float,
         option(
             "--min-share",
-            callback=check_share,
+            callback=options.check_share,
             metavar="SHARE",
             help="Call two documents versions if this share of the words of each also occurs in the other.",
         ),
@@ -54,19 +43,19 @@ def dupes(
         float,
         option(
             "--min-contained",
-            callback=check_share,
+            callback=options.check_share,
             metavar="SHARE",
             help="Call a document a part if this share of its words also occurs in a longer one.",
         ),
     ] = 0.8,
-    glob: GlobOption = None,
+    glob: options.GlobOption = None,
     password: PasswordOption = None,
-    reports: ReportsOption = None,
+    reports: options.ReportsOption = None,
     format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
-    out: Destination,
-    ending: Ending,
+    out: options.Destination,
+    ending: options.Ending,
     reporter: Reporter,
-    model: ModelOption = DEFAULT_MODEL,
+    model: options.ModelOption = DEFAULT_MODEL,
     runtime: Runtime,
 ) -> None:
     """Find copies, versions and parts of documents among many.
@@ -80,7 +69,7 @@ def dupes(
     from colde_cli.model_api import dupes as find_dupes
 
     chosen = choose_format(format, out.output, corpus, FORMATS)
-    places = corpus_places(corpus, out.output, reporter)
+    places = options.corpus_places(corpus, out.output, reporter)
     if reports is not None:
         check_reports(reports)
     with reporter.progress("Reading", "documents") as advance:

@@ -10,22 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.options import (
-    DATA,
-    FIELD_HELP,
-    VALIDATION_HELP,
-    DocsOption,
-    OutputOption,
-    PairsOption,
-    Reporter,
-    Runtime,
-    SeedOption,
-    SplitName,
-    SplitOption,
-    format_option,
-    option,
-    require_extra,
-)
+from colde_cli.commands import options
+from colde_cli.commands.options import DATA, VALIDATION_HELP, Reporter, Runtime, format_option, option, require_extra
 from colde_cli.errors import OptionError
 from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs, show
 
@@ -55,13 +41,13 @@ class BaselineName(StrEnum):
 
 def evaluate(
     models: Annotated[list[str], typer.Argument(metavar="MODEL", help="Models to measure, by name or folder.")],
-    pairs: PairsOption,
-    docs: DocsOption,
+    pairs: options.PairsOption,
+    docs: options.DocsOption,
     *,
     validation: Annotated[
         list[Path] | None, option("--validation", panel=DATA, metavar="FILE", help=VALIDATION_HELP)
     ] = None,
-    split: SplitOption = SplitName.TEST,
+    split: options.SplitOption = options.SplitName.TEST,
     baseline: Annotated[
         list[BaselineName] | None,
         option(
@@ -72,7 +58,9 @@ def evaluate(
             " or parts, each part of the score alone, and the score without it; repeatable.",
         ),
     ] = None,
-    field: Annotated[str | None, option("--field", panel=_FIGURES, metavar="docs|NAME|FOLDER", help=FIELD_HELP)] = None,
+    field: Annotated[
+        str | None, option("--field", panel=_FIGURES, metavar="docs|NAME|FOLDER", help=options.FIELD_HELP)
+    ] = None,
     parts: Annotated[bool, option("--parts", hidden=True, help="As --baseline parts.")] = False,
     retrieval: Annotated[
         bool, option("--retrieval", panel=_FIGURES, help="Also search for each document's partners among all.")
@@ -96,9 +84,9 @@ def evaluate(
             help="Bootstrap draws for intervals and tests; 0 for none.",
         ),
     ] = 2000,
-    seed: SeedOption = 0,
+    seed: options.SeedOption = 0,
     format: Annotated[Format | None, format_option("table|json|csv|html")] = None,
-    output: OutputOption = None,
+    output: options.OutputOption = None,
     reporter: Reporter,
     runtime: Runtime,
 ) -> None:
@@ -120,7 +108,7 @@ def evaluate(
         raise OptionError("The parts of a score are measured on pairs alone; leave out --retrieval.")
     attack = _make_attack(robustness, seed)
     sets = read_evaluation_sets(docs, pairs, validation or [], split.value)
-    if split is not SplitName.TEST and all(item.split is None for item in sets):
+    if split is not options.SplitName.TEST and all(item.split is None for item in sets):
         raise OptionError(f"No pair names a split, so --split {split.value} chooses none; leave it out.")
     # Documents can be files of their own, which the lines of --docs name.
     refuse_inputs(output, (document.path for item in sets for document in item.documents.values()))

@@ -18,21 +18,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.options import (
-    OUTPUT,
-    AllowOption,
-    DebugOption,
-    FailUnderOption,
-    Ignoring,
-    Level,
-    LevelOption,
-    ModelOption,
-    Runtime,
-    TopOption,
-    format_option,
-    from_the_command_line,
-    option,
-)
+from colde_cli.commands import options
+from colde_cli.commands.options import OUTPUT, Level, Runtime, format_option, option
 from colde_cli.commands.reading_options import PasswordOption
 from colde_cli.corpus.git_changes import Change, Repository, StoredFile
 from colde_cli.errors import DocumentError, OptionError
@@ -64,17 +51,15 @@ def git_check(
     patterns: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[PATTERN]...",
-            help="Of the documents, as git takes them. Default: PDF, Word and OpenDocument.",
+            metavar="[PATTERN]...", help="Of the documents, as git takes them. Default: PDF, Word and OpenDocument."
         ),
     ] = None,
     *,
     base: Annotated[str, option("--base", metavar="COMMIT", help="Compare HEAD with this commit.")] = "",
     hook: Annotated[
-        bool,
-        option("--hook", help="Compare what is staged with HEAD, or the commits of a run of pre-commit."),
+        bool, option("--hook", help="Compare what is staged with HEAD, or the commits of a run of pre-commit.")
     ] = False,
-    allow: AllowOption = None,
+    allow: options.AllowOption = None,
     verify: Annotated[bool, option("--verify", help="Nothing else may change, even if nothing is allowed.")] = False,
     allow_added: Annotated[
         bool, option("--allow-added", help="With --allow or --verify: documents may be added.")
@@ -82,17 +67,17 @@ def git_check(
     allow_deleted: Annotated[
         bool, option("--allow-deleted", help="With --allow or --verify: documents may be deleted.")
     ] = False,
-    fail_under: FailUnderOption = None,
-    ignoring: Ignoring,
+    fail_under: options.FailUnderOption = None,
+    ignoring: options.Ignoring,
     password: PasswordOption = None,
     format: Annotated[Format | None, format_option("table|github")] = None,
     summary: Annotated[
         Path | None, option("--summary", panel=OUTPUT, metavar="FILE", help="Also add Markdown to this file.")
     ] = None,
-    level: LevelOption = Level.PASSAGE,
-    top: TopOption = 10,
-    debug: DebugOption = False,
-    model: ModelOption = DEFAULT_MODEL,
+    level: options.LevelOption = Level.PASSAGE,
+    top: options.TopOption = 10,
+    debug: options.DebugOption = False,
+    model: options.ModelOption = DEFAULT_MODEL,
     runtime: Runtime,
 ) -> None:
     """Check the documents that a commit changes: the gate of the action and of the hook.
@@ -101,7 +86,7 @@ def git_check(
     status 0 if all pass, with 1 if one does not, with 2 if one cannot be
     compared. docs/git.md says more.
     """
-    from_the_command_line(context, _DECIDES)
+    options.from_the_command_line(context, _DECIDES)
     ignored = ignoring.options()
     chosen = choose_format(format, None, (), FORMATS)
     strict = verify or bool(allow)

@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.options import (
-    FolderOption,
-    GlobOption,
-    ModelOption,
-    Reporter,
-    Runtime,
-    VerifyOption,
-    format_option,
-    option,
-)
+from colde_cli.commands import options
+from colde_cli.commands.options import Reporter, Runtime, format_option, option
 from colde_cli.errors import BadIndexError, OptionError
 from colde_cli.settings import DEFAULT_MODEL, known_models
 from colde_cli.views.output import Format, choose_format, deliver, note
@@ -39,8 +31,8 @@ def index(
         typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files; or an index to update."),
     ],
     *,
-    output: FolderOption = None,
-    glob: GlobOption = None,
+    output: options.FolderOption = None,
+    glob: options.GlobOption = None,
     forget: Annotated[
         list[Path] | None,
         option("--forget", metavar="FOLDER|FILE", help="Stop following this folder or file; repeatable."),
@@ -62,7 +54,7 @@ def index(
     status: Annotated[
         bool, option("--status", envvar=None, help="Show what an index holds and whether its files have changed.")
     ] = False,
-    verify: VerifyOption = False,
+    verify: options.VerifyOption = False,
     compact: Annotated[
         bool, option("--compact", envvar=None, help="Drop what no document needs any more, and free the space.")
     ] = False,
@@ -93,7 +85,7 @@ def index(
     ] = False,
     format: Annotated[Format | None, format_option("table|json", "text")] = None,
     reporter: Reporter,
-    model: ModelOption = DEFAULT_MODEL,
+    model: options.ModelOption = DEFAULT_MODEL,
     runtime: Runtime,
 ) -> None:
     """Read and encode a corpus ahead of time, so that rank answers at once.

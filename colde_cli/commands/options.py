@@ -289,13 +289,7 @@ class Runtime:
 
     device: DeviceOption = "auto"
     precision: Annotated[
-        str,
-        option(
-            "--precision",
-            panel=MODEL,
-            metavar="auto|int8|fp16|fp32",
-            help="Numerical precision of the model.",
-        ),
+        str, option("--precision", panel=MODEL, metavar="auto|int8|fp16|fp32", help="Numerical precision of the model.")
     ] = "auto"
     # As COLDE_THREADS, or `threads` in colde.toml; the name of earlier versions.
     threads: Annotated[int | None, option("--threads", hidden=True, min=1, help="As COLDE_THREADS.")] = None
@@ -333,8 +327,7 @@ MinScoreOption = Annotated[
     ),
 ]
 GlobOption = Annotated[
-    str | None,
-    option("--glob", metavar="PATTERN", help="Which files of the folders to read, such as '**/*.pdf'."),
+    str | None, option("--glob", metavar="PATTERN", help="Which files of the folders to read, such as '**/*.pdf'.")
 ]
 FieldOption = Annotated[str, option("--field", metavar="corpus|none|NAME|FOLDER", help=FIELD_HELP)]
 IgnoreLikeOption = Annotated[
@@ -457,8 +450,7 @@ class SplitName(StrEnum):
 
 
 SplitOption = Annotated[
-    SplitName,
-    option("--split", panel=DATA, metavar="NAME", help="Split of the pairs to use, if the data has splits."),
+    SplitName, option("--split", panel=DATA, metavar="NAME", help="Split of the pairs to use, if the data has splits.")
 ]
 SeedOption = Annotated[int, option("--seed", panel=DATA, min=0, metavar="N", help="Seed of all random choices.")]
 PairsOption = Annotated[list[Path], option("--pairs", panel=DATA, metavar="FILE", help=PAIRS_HELP)]

@@ -9,21 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.options import (
-    Destination,
-    Ending,
-    FieldOption,
-    GlobOption,
-    IgnoreLikeOption,
-    MinScoreOption,
-    ModelOption,
-    Reporter,
-    Runtime,
-    TopOption,
-    corpus_places,
-    format_option,
-    option,
-)
+from colde_cli.commands import options
+from colde_cli.commands.options import Reporter, Runtime, format_option, option
 from colde_cli.commands.reading_options import PasswordOption
 from colde_cli.documents.stages import stage
 from colde_cli.errors import OptionError, called
@@ -88,12 +75,12 @@ def rank(
         ),
     ],
     *,
-    top: TopOption = 10,
-    min_score: MinScoreOption = None,
+    top: options.TopOption = 10,
+    min_score: options.MinScoreOption = None,
     explain: Annotated[bool, option("--explain", help="Show which sections and pages match.")] = False,
-    glob: GlobOption = None,
+    glob: options.GlobOption = None,
     filters: Filters,
-    field: FieldOption = "corpus",
+    field: options.FieldOption = "corpus",
     budget: Annotated[
         float | None,
         option(
@@ -104,12 +91,12 @@ def rank(
         ),
     ] = None,
     password: PasswordOption = None,
-    ignore_like: IgnoreLikeOption = None,
+    ignore_like: options.IgnoreLikeOption = None,
     format: Annotated[Format | None, format_option("table|json|jsonl|markdown|csv|html")] = None,
-    out: Destination,
-    ending: Ending,
+    out: options.Destination,
+    ending: options.Ending,
     reporter: Reporter,
-    model: ModelOption = DEFAULT_MODEL,
+    model: options.ModelOption = DEFAULT_MODEL,
     runtime: Runtime,
 ) -> None:
     """Find the documents that are most similar to one.
@@ -124,7 +111,7 @@ def rank(
     from colde_cli.views.progress import corpus_progress
     from colde_cli.views.wording import plural
 
-    places = corpus_places(corpus, out.output, reporter)
+    places = options.corpus_places(corpus, out.output, reporter)
     search = partial(
         runtime.open(model).rank,
         query,

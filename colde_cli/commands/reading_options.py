@@ -53,8 +53,7 @@ class Selection:
     ocr: OcrOption = None
     skip_sections: SkipSectionsOption = None
     only_sections: Annotated[
-        list[str] | None,
-        option("--only-sections", metavar="PATTERN", help="Read only these sections; repeatable."),
+        list[str] | None, option("--only-sections", metavar="PATTERN", help="Read only these sections; repeatable.")
     ] = None
 
     tracked: Annotated[

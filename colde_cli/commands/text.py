@@ -25,8 +25,7 @@ FORMATS = (Format.MARKDOWN, Format.JSON)
 def text(
     context: typer.Context,
     files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE", help="A document, or - for standard input; several with --check."),
+        list[str], typer.Argument(metavar="FILE", help="A document, or - for standard input; several with --check.")
     ],
     *,
     selection: Selection,

@@ -12,16 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import typer
 from rich.console import Console
 
-from colde_cli.commands.options import (
-    DEVICE_HELP,
-    FOLDER_HELP,
-    PAIRS_HELP,
-    QUIET_HELP,
-    VALIDATION_HELP,
-    keep_for_main,
-    option,
-    require_extra,
-)
+from colde_cli.commands import options
+from colde_cli.commands.options import DEVICE_HELP, FOLDER_HELP, PAIRS_HELP, QUIET_HELP, option, require_extra
 from colde_cli.errors import OptionError
 from colde_cli.settings import parse_duration, parse_size
 from colde_cli.views.output import refuse_inputs
@@ -199,7 +191,9 @@ def train(
         ),
     ] = None,
     pairs: Annotated[Path | None, option("--pairs", panel=DATA, metavar="FILE", help=PAIRS_HELP)] = None,
-    validation: Annotated[str, option("--validation", panel=DATA, metavar="FILE|SHARE", help=VALIDATION_HELP)] = "0.1",
+    validation: Annotated[
+        str, option("--validation", panel=DATA, metavar="FILE|SHARE", help=options.VALIDATION_HELP)
+    ] = "0.1",
     system: Annotated[
         SystemName,
         option(
@@ -319,7 +313,7 @@ def train(
     seed: Annotated[int | None, _setting("seed", min=0)] = None,
     quiet: Annotated[bool, option("--quiet", "-q", panel=RUN, help=QUIET_HELP)] = False,
     debug: Annotated[
-        bool, option("--debug", panel=RUN, callback=keep_for_main, help="Show the traceback of an error.")
+        bool, option("--debug", panel=RUN, callback=options.keep_for_main, help="Show the traceback of an error.")
     ] = False,
 ) -> None:
     """Train a model on documents of your own.

@@ -267,10 +267,7 @@ class _Finder:
     ) -> None:
         self._comparison, self._encoder, self._review, self._bases = comparison, encoder, review, bases
         alignment = comparison.aligned
-        self._sides = (
-            Clued(comparison.a.document, alignment.a),
-            Clued(comparison.b.document, alignment.b),
-        )
+        self._sides = (Clued(comparison.a.document, alignment.a), Clued(comparison.b.document, alignment.b))
         self._pairs = [dict[int, int](), dict[int, int]()]  # passage -> pair, of each document
         for number, pair in enumerate(alignment.pairs):
             for side, passages in enumerate((pair.a, pair.b)):

@@ -201,10 +201,7 @@ def promising(chunks: FloatArray, words: FloatArray, near: BoolArray) -> tuple[l
 
 
 def _best(
-    table: FloatArray,
-    least: float,
-    of: tuple[list[int], list[int]],
-    expected: tuple[Places, Places] | None = None,
+    table: FloatArray, least: float, of: tuple[list[int], list[int]], expected: tuple[Places, Places] | None = None
 ) -> list[tuple[int, int]]:
     """Find the cells that are among the best of their row or column, and at least `least`.
 
@@ -222,11 +219,7 @@ def _best(
 
 
 def _best_of_rows(
-    table: FloatArray,
-    least: float,
-    of_rows: Sequence[int],
-    of_columns: Sequence[int],
-    expected: Places | None,
+    table: FloatArray, least: float, of_rows: Sequence[int], of_columns: Sequence[int], expected: Places | None
 ) -> BoolArray:
     """Mark the cells that are among the best of their row, [n, m]; of many that tie, those near the expected ones."""
     keep = np.zeros(table.shape, bool)

@@ -50,12 +50,7 @@ from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, normal
 from colde_cli.similarity.renumbering import NOT_RENUMBERED, Renumbering, renumbering, renumbering_data
 from colde_cli.similarity.section_changes import Outline, SectionChange, outline, section_changes
 from colde_cli.similarity.triage import WeightedChange, ordered_changes, passage_data
-from colde_cli.similarity.typesetting import (
-    TypesettingPlace,
-    same_texts,
-    typesetting_data,
-    typesetting_places,
-)
+from colde_cli.similarity.typesetting import TypesettingPlace, same_texts, typesetting_data, typesetting_places
 
 FloatArray = NDArray[np.float32]
 

@@ -87,10 +87,7 @@ class History:
             "schema": "colde.history/1",
             "model": model_data(self.model),
             "versions": [
-                {
-                    **source_data(document),
-                    **{"words": words, "warnings": list(document.report.warnings)},
-                }
+                {**source_data(document), **{"words": words, "warnings": list(document.report.warnings)}}
                 for document, words in zip(self.versions, self.words, strict=True)
             ],
             "steps": [
@@ -218,9 +215,5 @@ def _section_step(change: SectionChange, pairs: Sequence[PassagePair]) -> Sectio
         if pair.state is not State.SAME and (pair.a[0].section in change.a if pair.a else pair.b[0].section in change.b)
     ]
     return SectionStep(
-        change.state,
-        change.same,
-        change.moved,
-        sum(map(changed_words, own)),
-        sum(bool(pair.flags) for pair in own),
+        change.state, change.same, change.moved, sum(map(changed_words, own)), sum(bool(pair.flags) for pair in own)
     )

@@ -23,14 +23,7 @@ from colde_cli.errors import DocumentError, OptionError
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.plain_data import model_data, pages_data, source_data
 from colde_cli.similarity.redline import Operation, changed_blocks, run_together
-from colde_cli.similarity.tracked_changes import (
-    BREAK,
-    TOKEN,
-    Flow,
-    Step,
-    TrackedText,
-    tracked_text,
-)
+from colde_cli.similarity.tracked_changes import BREAK, TOKEN, Flow, Step, TrackedText, tracked_text
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -25,15 +25,7 @@ from colde_cli.documents.outside import (
 )
 from colde_cli.errors import OptionError
 from colde_cli.similarity.plain_data import edits_data, pages_data
-from colde_cli.similarity.redline import (
-    NOTHING_IGNORED,
-    SWITCHES,
-    Edit,
-    IgnoreOptions,
-    normal,
-    redline,
-    run_together,
-)
+from colde_cli.similarity.redline import NOTHING_IGNORED, SWITCHES, Edit, IgnoreOptions, normal, redline, run_together
 
 MOST_LISTED = 200
 """Maximum number of differences that a view lists; all are counted."""
@@ -331,12 +323,7 @@ def _paired_texts(
         return list(zip_longest(ones, others))
     ranked = sorted(
         (
-            (
-                -(200.0 if one.about and one.about == other.about else fuzz.ratio(one.text, other.text)),
-                abs(i - j),
-                i,
-                j,
-            )
+            (-(200.0 if one.about and one.about == other.about else fuzz.ratio(one.text, other.text)), abs(i - j), i, j)
             for i, one in enumerate(ones)
             for j, other in enumerate(others)
         ),
@@ -385,12 +372,7 @@ def outside_data(outside: OutsideComparison) -> dict[str, Any]:
         "count": outside.changes,
         "digest": outside.digest if outside.changes else None,
         "texts": [
-            {
-                "kind": change.kind.value,
-                "a": _item(change.a),
-                "b": _item(change.b),
-                "redline": edits_data(change.edits),
-            }
+            {"kind": change.kind.value, "a": _item(change.a), "b": _item(change.b), "redline": edits_data(change.edits)}
             for change in outside.texts[:MOST_LISTED]
         ],
         "parts": [

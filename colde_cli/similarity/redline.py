@@ -100,12 +100,7 @@ _AS = {"number": "0", "label": "(0)"}
 """The key of every number and of every label where numbers are ignored."""
 
 _ONE_FORM = str.maketrans(
-    {
-        **dict.fromkeys("‘’‚‛`´′", "'"),
-        **dict.fromkeys("“”„‟«»″", '"'),
-        **dict.fromkeys("‐‑‒–—―−", "-"),
-        "\u00ad": None,
-    }
+    {**dict.fromkeys("‘’‚‛`´′", "'"), **dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‐‑‒–—―−", "-"), "\u00ad": None}
 )
 _AS_THEY_ARE = re.compile("([①-⒛⓪㉑-㉟㊱-㊿㋀-㋋㍘-㍰㍸㍹㏠-㏾\U0001f100-\U0001f10a]+)")
 """Characters that NFKC writes with digits, which would join those beside them."""
@@ -397,10 +392,7 @@ def _without_bars(text: str, found: tuple[Word, ...]) -> tuple[Word, ...]:
 
 
 def _without_bullets(
-    blocks: Sequence[_Block],
-    a: tuple[str, Sequence[Word]],
-    b: tuple[str, Sequence[Word]],
-    content: Container[str],
+    blocks: Sequence[_Block], a: tuple[str, Sequence[Word]], b: tuple[str, Sequence[Word]], content: Container[str]
 ) -> list[_Block]:
     """Drop the blocks of bullets alone."""
     marks = [{place for span in bullets(text, content) for place in range(span.start, span.end)} for text, _ in (a, b)]

@@ -229,10 +229,7 @@ class _Kept:
             if code.tag == "equal":
                 places = (left[code.src_start][0], left[code.src_end - 1][1])
                 others = (right[code.dest_start][0], right[code.dest_end - 1][1])
-                self.add(
-                    Span(a.start + places[0], a.start + places[1]),
-                    Span(b.start + others[0], b.start + others[1]),
-                )
+                self.add(Span(a.start + places[0], a.start + places[1]), Span(b.start + others[0], b.start + others[1]))
 
 
 def _cut(text: str, span: Span) -> list[Span]:
@@ -346,10 +343,7 @@ class TrackedText:
 
 
 def tracked_text(
-    a: Document,
-    b: Document,
-    alignment: Alignment,
-    ignore: IgnoreOptions = NOTHING_IGNORED,
+    a: Document, b: Document, alignment: Alignment, ignore: IgnoreOptions = NOTHING_IGNORED
 ) -> TrackedText:
     """Merge two documents by their passages."""
     flows = (Flow.of(a), Flow.of(b))
@@ -357,11 +351,7 @@ def tracked_text(
 
 
 def anchors(
-    a: Document,
-    b: Document,
-    alignment: Alignment,
-    flows: tuple[Flow, Flow],
-    ignore: IgnoreOptions = NOTHING_IGNORED,
+    a: Document, b: Document, alignment: Alignment, flows: tuple[Flow, Flow], ignore: IgnoreOptions = NOTHING_IGNORED
 ) -> list[Anchor]:
     """Find the stretches of two documents that stay in place: passages that did not move, and their headings."""
     kept = (pair for pair in alignment.pairs if pair.state in (State.SAME, State.EDITED))

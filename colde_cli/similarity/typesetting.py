@@ -14,12 +14,7 @@ from typing import Any
 from colde_cli.documents.document import Document, Span, document_text
 from colde_cli.documents.notation import in_line
 from colde_cli.documents.passages import Passage
-from colde_cli.similarity.layout_marks import (
-    content_marks,
-    without_bullets,
-    without_dashes,
-    without_typesetting,
-)
+from colde_cli.similarity.layout_marks import content_marks, without_bullets, without_dashes, without_typesetting
 from colde_cli.similarity.pairs import Alignment, PassagePair, State
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, between, changed_blocks, normal
 from colde_cli.similarity.section_changes import SectionState, section_changes

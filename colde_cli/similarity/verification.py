@@ -18,11 +18,7 @@ from colde_cli.documents.passages import Passage
 from colde_cli.documents.selection import compiled, is_section, one_or_more, section_pattern
 from colde_cli.errors import OptionError, PartlyReadError, called
 from colde_cli.similarity.alignment import align
-from colde_cli.similarity.outside_changes import (
-    NOTHING_OUTSIDE,
-    OutsideComparison,
-    compare_outside,
-)
+from colde_cli.similarity.outside_changes import NOTHING_OUTSIDE, OutsideComparison, compare_outside
 from colde_cli.similarity.pairs import Alignment, PassagePair, State
 from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, between, redline
 from colde_cli.similarity.renumbering import NOT_RENUMBERED, RenumberedClause, Renumbering, renumbering
@@ -383,10 +379,7 @@ class _Search:
 
     def _remaining(self, side: int) -> str:
         """The text of a document outside the sections that may change, what is allowed undone."""
-        document, undone = (
-            self._documents[side],
-            sorted(self._undone[side].items(), key=lambda item: item[0].start),
-        )
+        document, undone = (self._documents[side], sorted(self._undone[side].items(), key=lambda item: item[0].start))
         pieces: list[str] = []
         for section in document.sections:
             if section.index in self._free[side]:

@@ -13,32 +13,8 @@ from colde_cli.documents.passages import passages
 from colde_cli.errors import OptionError
 from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.pairs import State
+from colde_cli.views import sentences, wording
 from colde_cli.views.changes import TITLE, marked, outside_rows, pieces, row_line
-from colde_cli.views.sentences import (
-    both_documents,
-    change_place,
-    changed_sections,
-    closest_chunks,
-    closest_sections,
-    counted_passages,
-    one_text,
-    reservations,
-    told_changes,
-    told_outside,
-    verdict,
-)
-from colde_cli.views.wording import (
-    closer_than,
-    flag_kinds,
-    page_range,
-    pair_state,
-    percent,
-    place,
-    plain,
-    plural,
-    reasons,
-    shorten,
-)
 
 if TYPE_CHECKING:
     from colde_cli.corpus.rank_corpus import Hit, MatchedSection, Ranking
@@ -136,7 +112,7 @@ class ComparisonAnswer:
 
     def __str__(self) -> str:
         lines = [self.verdict, *self.documents]
-        lines += [counted_passages(self.counts)] if self.versions else [self.reasons] if self.reasons else []
+        lines += [sentences.counted_passages(self.counts)] if self.versions else [self.reasons] if self.reasons else []
         if self.flags:
             lines.append(f"Flags: {', '.join(f'{name} {count}' for name, count in self.flags.items())}.")
         lines += [f"Sections: {'; '.join(self.sections)}."] if self.sections else []
@@ -150,7 +126,7 @@ class ComparisonAnswer:
         lines += [f"- {change}" for change in self.changes]
         left = self.changes_in_all - len(self.changes)
         noun = f"more {noun}" if self.changes else noun
-        lines += [f"{plural(left, noun)}: read_passages with both documents."] if left else []
+        lines += [f"{wording.plural(left, noun)}: read_passages with both documents."] if left else []
         return "\n".join(lines)
 
 
@@ -186,33 +162,36 @@ class RankingAnswer:
 
 def comparison_answer(comparison: Comparison, limit: int) -> ComparisonAnswer:
     """A comparison in at most about `limit` characters, as text and again as data."""
-    versions = one_text(comparison)
-    changed = [number for change in told_changes(comparison) for number in change.pairs]
-    kinds = Counter(kind for number in changed for kind in flag_kinds(comparison.passages[number].flags))
+    versions = sentences.one_text(comparison)
+    changed = [number for change in sentences.told_changes(comparison) for number in change.pairs]
+    kinds = Counter(kind for number in changed for kind in wording.flag_kinds(comparison.passages[number].flags))
     answer = ComparisonAnswer(
-        verdict=verdict(comparison),
-        documents=both_documents(comparison),
+        verdict=sentences.verdict(comparison),
+        documents=sentences.both_documents(comparison),
         score=round(comparison.score, 4),
         probability=None if comparison.probability is None else round(comparison.probability, 4),
         related=comparison.related,
         same=comparison.same,
         same_content=comparison.same_content,
         versions=versions,
-        reasons="" if versions else reasons(comparison),
+        reasons="" if versions else wording.reasons(comparison),
         counts={state.value: count for state, count in comparison.summary.items()},
         flags={kind.value: kinds[kind.value] for kind in FlagKind if kinds[kind.value]},
-        sections=changed_sections(comparison) if versions else [],
+        sections=sentences.changed_sections(comparison) if versions else [],
         closest_sections=[],
         closest_chunks=[],
-        warnings=reservations(comparison),
-        outside=[shorten(row_line(row), _OUTSIDE) for row in outside_rows(told_outside(comparison), _MOST_OUTSIDE)],
+        warnings=sentences.reservations(comparison),
+        outside=[
+            wording.shorten(row_line(row), _OUTSIDE)
+            for row in outside_rows(sentences.told_outside(comparison), _MOST_OUTSIDE)
+        ],
         changes=[],
         changes_in_all=len(changed),
     )
     if not versions:
-        found = _fitting(closest_sections(comparison, _CLOSEST), _room(answer, limit), least=0)
+        found = _fitting(sentences.closest_sections(comparison, _CLOSEST), _room(answer, limit), least=0)
         answer = replace(answer, closest_sections=found)
-        found = _fitting(closest_chunks(comparison, _CLOSEST), _room(answer, limit), least=0)
+        found = _fitting(sentences.closest_chunks(comparison, _CLOSEST), _room(answer, limit), least=0)
         answer = replace(answer, closest_chunks=found)
     listed = (_pair(comparison, number, context=36, longest=160) for number in changed)
     return replace(answer, changes=_fitting(listed, _room(answer, limit), least=int(versions)))
@@ -226,10 +205,9 @@ def _room(answer: ComparisonAnswer, limit: int) -> int:
 def ranking_answer(ranking: Ranking, limit: int) -> RankingAnswer:
     """A ranking in at most about `limit` characters."""
     skipped = len(ranking.skipped)
-    summary = (
-        f"{plural(ranking.searched, 'document')} searched for documents like {shorten(ranking.query_title, 160)}"
-        f"{f'; {skipped} could not be read' if skipped else ''}."
-    )
+    like = wording.shorten(ranking.query_title, 160)
+    unread = f"; {skipped} could not be read" if skipped else ""
+    summary = f"{wording.plural(ranking.searched, 'document')} searched for documents like {like}{unread}."
     if not ranking.results:
         summary += " None is similar enough."
     hits = (_hit(hit, ranking) for hit in ranking.results)
@@ -247,13 +225,13 @@ def document_answer(document: Document, limit: int, cursor: str = "", page: int 
     if page is not None and not cursor:
         first = _first_on(found, page, document)
     pages = document.report.pages
-    extent = plural(pages, "page") if pages else plural(len(document.sections), "section")
-    summary = f"{shorten(document.title, 160)}: {plural(len(found), 'passage')}, {extent}."
+    extent = wording.plural(pages, "page") if pages else wording.plural(len(document.sections), "section")
+    summary = f"{wording.shorten(document.title, 160)}: {wording.plural(len(found), 'passage')}, {extent}."
 
     def passage(number: int) -> PassageText:
         here = found[number]
-        text = plain(document.text[here.span.start : here.span.end])
-        where = ", ".join(part for part in place(document, [here], 60) if part)
+        text = wording.plain(document.text[here.span.start : here.span.end])
+        where = ", ".join(part for part in wording.place(document, [here], 60) if part)
         return PassageText(number, where, text)
 
     return _page_of([*range(len(found))], passage, summary, first, offset, limit)
@@ -276,7 +254,7 @@ def pairs_answer(
         number = [number for number, pair in enumerate(pairs) if pair.a]
         first = number[least] if least < len(number) else len(pairs)
     kind = "changed passage" if changed else "pair of passages"
-    summary = f"{verdict(comparison)} {plural(len(wanted), kind)}."
+    summary = f"{sentences.verdict(comparison)} {wording.plural(len(wanted), kind)}."
     return _page_of(wanted, lambda number: _pair(comparison, number), summary, first, offset, limit)
 
 
@@ -321,7 +299,7 @@ def _first_on(found: Sequence[Passage], page: int, document: Document) -> int:
     pages = document.report.pages
     if not pages or not 1 <= page <= pages:
         has = f"has pages 1 to {pages}" if pages else "has no pages"
-        raise OptionError(f"{shorten(document.title, 100)} {has}; page {page} is none of them.")
+        raise OptionError(f"{wording.shorten(document.title, 100)} {has}; page {page} is none of them.")
     return next((n for n, item in enumerate(found) if item.pages and item.pages[1] >= page), len(found))
 
 
@@ -332,32 +310,32 @@ def _pair(
     if pair.a and pair.b:
         text = marked(pieces(pair, context, longest))
     else:
-        text = plain(pair.a_text or pair.b_text)
-        text = text if longest is None else shorten(text, 2 * longest)
+        text = wording.plain(pair.a_text or pair.b_text)
+        text = text if longest is None else wording.shorten(text, 2 * longest)
     return PassageText(
         number,
-        change_place(comparison.a.document, comparison.b.document, pair),
+        sentences.change_place(comparison.a.document, comparison.b.document, pair),
         text,
-        pair_state(pair),
-        flag_kinds(pair.flags),
+        wording.pair_state(pair),
+        wording.flag_kinds(pair.flags),
     )
 
 
 def _hit(hit: Hit, ranking: Ranking) -> HitText:
-    closeness = "" if hit.probability is None else f"{percent(hit.probability)} related"
+    closeness = "" if hit.probability is None else f"{wording.percent(hit.probability)} related"
     if ranking.field is not None:
-        closeness = closer_than(hit.percentile, ranking.field)
+        closeness = wording.closer_than(hit.percentile, ranking.field)
     matches = [
-        f"{match.score:.2f} {_matched(match.query)} ↔ {_matched(match.hit)}: {shorten(match.hit.text, 160)}"
+        f"{match.score:.2f} {_matched(match.query)} ↔ {_matched(match.hit)}: {wording.shorten(match.hit.text, 160)}"
         for match in hit.matches
     ]
-    title, score = shorten(hit.title, 160), round(hit.score, 4)
-    return HitText(hit.rank, plain(hit.path), title, score, closeness, matches)
+    title, score = wording.shorten(hit.title, 160), round(hit.score, 4)
+    return HitText(hit.rank, wording.plain(hit.path), title, score, closeness, matches)
 
 
 def _matched(place: MatchedSection) -> str:
-    name = shorten(place.section, 60) or "(front matter)"
-    return f"{name} {page_range(place.pages)}".strip()
+    name = wording.shorten(place.section, 60) or "(front matter)"
+    return f"{name} {wording.page_range(place.pages)}".strip()
 
 
 def _fitting(items: Iterable[Item], room: int, least: int = 1) -> list[Item]:

@@ -38,10 +38,7 @@ class Piece:
 
 
 def pieces(
-    pair: PassagePair,
-    context: int | None = CONTEXT,
-    longest: int | None = LONGEST,
-    near: Edit | None = None,
+    pair: PassagePair, context: int | None = CONTEXT, longest: int | None = LONGEST, near: Edit | None = None
 ) -> tuple[Piece, ...]:
     """The edits of a pair in order, with the words around them as B has them; the beginning of a pair without edits.
 

@@ -10,32 +10,8 @@ from typing import TYPE_CHECKING
 from colde_cli.documents.outside import KINDS, kinds_of
 from colde_cli.similarity.outside_changes import MOST_LISTED
 from colde_cli.similarity.pairs import extents
-from colde_cli.views import wording
-from colde_cli.views.blocks import (
-    Alone,
-    Block,
-    ChangeBlock,
-    ClosestBlock,
-    ComparedDocument,
-    Counts,
-    Matches,
-    Matrix,
-    NoteBlock,
-    Only,
-    Page,
-    Score,
-    SectionsBlock,
-    Title,
-)
+from colde_cli.views import blocks, sentences, wording
 from colde_cli.views.changes import TITLE, TYPESETTING, not_listed, outside_rows, plural_of, tracked_changes, uncompared
-from colde_cli.views.sentences import (
-    REFERENCES,
-    one_text,
-    reference_sentences,
-    renumbering_sentence,
-    told_outside,
-    verdict_sentence,
-)
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -50,13 +26,8 @@ _CLOSEST_CHUNKS, _CLOSEST_SECTIONS = 4, 10
 
 
 def comparison_page(
-    comparison: Comparison,
-    level: str = "all",
-    top: int = 10,
-    *,
-    verbose: bool = False,
-    attention: bool = False,
-) -> Page:
+    comparison: Comparison, level: str = "all", top: int = 10, *, verbose: bool = False, attention: bool = False
+) -> blocks.Page:
     """A comparison of two documents.
 
     Args:
@@ -69,12 +40,12 @@ def comparison_page(
     """
     a, b = comparison.a.document, comparison.b.document
     model = comparison.model
-    return Page(
+    return blocks.Page(
         "",
-        verdict_sentence(comparison),
+        sentences.verdict_sentence(comparison),
         list(_blocks(comparison, level, top, attention)),
         sides=list(_sides(a, b)),
-        score=_score(comparison, verbose) if verbose or not one_text(comparison) else None,
+        score=_score(comparison, verbose) if verbose or not sentences.one_text(comparison) else None,
         model=f"{model.name} · {model.precision} · {model.device}",
         ignored=wording.ignored_line(comparison),
         cautions=[*uncompared(comparison.outside, a, b), *tracked_changes(a, b)],
@@ -82,23 +53,23 @@ def comparison_page(
     )
 
 
-def _sides(a: Document, b: Document) -> Iterator[ComparedDocument]:
+def _sides(a: Document, b: Document) -> Iterator[blocks.ComparedDocument]:
     files = wording.names_apart([a.path, b.path])
     for letter, document, file in zip("AB", (a, b), files, strict=True):
         report, words = document.report, len(document.text.split())
         size = (report.pages, len(document.sections), words)
-        yield ComparedDocument(
+        yield blocks.ComparedDocument(
             letter, document.title, document.path, file, wording.left_out(document), report.warnings, *size
         )
 
 
-def _score(comparison: Comparison, verbose: bool) -> Score:
+def _score(comparison: Comparison, verbose: bool) -> blocks.Score:
     likely = []
     if comparison.probability is not None:
         likely.append(f"probability of a relation {wording.percent(comparison.probability)}")
     if comparison.field is not None:
         likely.append(wording.closer_than(comparison.percentile, comparison.field))
-    return Score(
+    return blocks.Score(
         wording.VERDICTS[comparison.related],
         comparison.related,
         comparison.score,
@@ -114,70 +85,72 @@ def _parts(comparison: Comparison, verbose: bool) -> list[str]:
     return [f"score from {wording.score_parts(comparison.parts)}"] if verbose and len(comparison.parts) > 1 else []
 
 
-def _blocks(comparison: Comparison, level: str, top: int, attention: bool) -> Iterator[Block]:
-    changes, one = level in ("passage", "all"), one_text(comparison)
-    if renumbered := renumbering_sentence(comparison.renumbering, comparison.a.document, comparison.b.document):
-        yield NoteBlock(renumbered)
+def _blocks(comparison: Comparison, level: str, top: int, attention: bool) -> Iterator[blocks.Block]:
+    changes, one = level in ("passage", "all"), sentences.one_text(comparison)
+    if renumbered := sentences.renumbering_sentence(
+        comparison.renumbering, comparison.a.document, comparison.b.document
+    ):
+        yield blocks.NoteBlock(renumbered)
     if not comparison.same_content and comparison.alignment:
-        note = NoteBlock(wording.shared_words(comparison, extents(comparison.passages)))
-        yield note if changes else Only("terminal", note)
+        note = blocks.NoteBlock(wording.shared_words(comparison, extents(comparison.passages)))
+        yield note if changes else blocks.Only("terminal", note)
     if changes:
         yield from _passages(comparison, top, whole=one or level == "passage")
         yield from typesetting(comparison.typesetting if one else (), top)
-        yield from outside(comparison.outside if level == "passage" else told_outside(comparison), top)
+        yield from outside(comparison.outside if level == "passage" else sentences.told_outside(comparison), top)
     if not (comparison.a.document.sections and comparison.b.document.sections):
         return  # there is nothing to score
     if level == "section" or (level == "all" and not one):
-        matrix = Matrix(comparison, whole=level != "all")
+        matrix = blocks.Matrix(comparison, whole=level != "all")
         # Of unrelated texts every section is far from every other, which the closest chunks say in fewer lines.
-        yield Only("markdown", matrix) if level == "all" and comparison.related is False else matrix
+        yield blocks.Only("markdown", matrix) if level == "all" and comparison.related is False else matrix
     if level == "chunk":
-        yield Matches(comparison, top, attention)
+        yield blocks.Matches(comparison, top, attention)
 
 
-def _passages(comparison: Comparison, top: int, *, whole: bool) -> Iterator[Block]:
+def _passages(comparison: Comparison, top: int, *, whole: bool) -> Iterator[blocks.Block]:
     """The changes; of two different texts the terminal leaves out what only one has, unless `whole` is asked for."""
-    pairs, one, same = comparison.passages, one_text(comparison), comparison.same_content
-    counts = Counts(comparison.summary, sum(bool(pair.flags) and not pair.uncertain for pair in pairs))
-    yield counts if not same and extents(pairs)[0].kept else Only("markdown", counts)
+    pairs, one, same = comparison.passages, sentences.one_text(comparison), comparison.same_content
+    counts = blocks.Counts(comparison.summary, sum(bool(pair.flags) and not pair.uncertain for pair in pairs))
+    yield counts if not same and extents(pairs)[0].kept else blocks.Only("markdown", counts)
     yield from _references(comparison, top)
     if not whole:
         scores = ", --level section the scores of their sections" if comparison.related is False else ""
         more = f"--level passage lists what is only in A and only in B{scores}."
-        yield Only("terminal", NoteBlock(more, "dim"))
-        yield Only("terminal", ClosestBlock(comparison, "chunks", min(top, _CLOSEST_CHUNKS)))
+        yield blocks.Only("terminal", blocks.NoteBlock(more, "dim"))
+        yield blocks.Only("terminal", blocks.ClosestBlock(comparison, "chunks", min(top, _CLOSEST_CHUNKS)))
     listed = _by_part(comparison)
     names = ("Flagged changes", "Other changes")
     if not one:  # they have no changes, only similar passages
         names = ("Similar passages with flagged differences", "Similar passages")
     for name, group in zip(names, (listed["flagged"], listed["others"]), strict=True):
         if group:
-            yield Title(name, min(top, len(group)), len(group))
+            yield blocks.Title(name, min(top, len(group)), len(group))
             yield from _changes(comparison, group[:top])
     shown = whole and not same
     for letter, only in (("A", listed["only_a"]), ("B", listed["only_b"])):
         if only:
-            alone = Alone(letter, _changes(comparison, only[:top]), len(only))
-            yield alone if shown else Only("markdown", alone)
-    sections = SectionsBlock(comparison)
+            alone = blocks.Alone(letter, _changes(comparison, only[:top]), len(only))
+            yield alone if shown else blocks.Only("markdown", alone)
+    sections = blocks.SectionsBlock(comparison)
     if shown:
-        yield sections if one else Only("terminal", sections)
+        yield sections if one else blocks.Only("terminal", sections)
     elif one:
-        yield Only("markdown", sections)
+        yield blocks.Only("markdown", sections)
     if not one:
-        yield Only("markdown", ClosestBlock(comparison, "sections", _CLOSEST_SECTIONS))
+        yield blocks.Only("markdown", blocks.ClosestBlock(comparison, "sections", _CLOSEST_SECTIONS))
 
 
-def _references(comparison: Comparison, top: int) -> Iterator[Block]:
+def _references(comparison: Comparison, top: int) -> Iterator[blocks.Block]:
     """The references that now point elsewhere."""
-    if sentences := reference_sentences(comparison):
-        yield Title(REFERENCES, min(top, len(sentences)), len(sentences))
-        yield from (NoteBlock(f"{sentence}.") for sentence in sentences[:top])
+    if told := sentences.reference_sentences(comparison):
+        yield blocks.Title(sentences.REFERENCES, min(top, len(told)), len(told))
+        yield from (blocks.NoteBlock(f"{sentence}.") for sentence in told[:top])
 
 
-def _changes(comparison: Comparison, changes: Iterable[WeightedChange]) -> list[ChangeBlock]:
+def _changes(comparison: Comparison, changes: Iterable[WeightedChange]) -> list[blocks.ChangeBlock]:
     a, b = comparison.a.document, comparison.b.document
-    return [ChangeBlock(a, b, comparison.passages[change.pairs[0]], len(change.pairs)) for change in changes]
+    return [blocks.ChangeBlock(a, b, comparison.passages[change.pairs[0]], len(change.pairs)) for change in changes]
 
 
 def _by_part(comparison: Comparison) -> dict[str, list[WeightedChange]]:
@@ -194,21 +167,21 @@ def _by_part(comparison: Comparison) -> dict[str, list[WeightedChange]]:
     return parts
 
 
-def typesetting(places: Sequence[TypesettingPlace], top: int) -> Iterator[Block]:
+def typesetting(places: Sequence[TypesettingPlace], top: int) -> Iterator[blocks.Block]:
     """The places where only blanks, hyphens, quotation marks and the like differ."""
     if places:
-        yield Title(TYPESETTING, min(top, len(places)), len(places))
+        yield blocks.Title(TYPESETTING, min(top, len(places)), len(places))
         yield from places[:top]
 
 
-def outside(found: OutsideComparison, top: int) -> Iterator[Block]:
+def outside(found: OutsideComparison, top: int) -> Iterator[blocks.Block]:
     """What differs outside the text."""
     if found.changes:
         shown = min(top, MOST_LISTED)
-        yield Title(TITLE, min(shown, found.changes), found.changes)
+        yield blocks.Title(TITLE, min(shown, found.changes), found.changes)
         yield from outside_rows(found, shown)
         if rest := not_listed(found, shown):
-            yield NoteBlock(rest, "dim")
+            yield blocks.NoteBlock(rest, "dim")
 
 
 # A verification
@@ -226,32 +199,35 @@ class CheckedReceipt:
         return f"The receipt {self.name} {holds}"
 
 
-def verification_page(verification: Verification, receipt: CheckedReceipt | None = None) -> Page:
+def verification_page(verification: Verification, receipt: CheckedReceipt | None = None) -> blocks.Page:
     """What changed besides what is allowed, with the answer of a receipt that was checked."""
     a, b = verification.a, verification.b
     rules = [f"{rule.text} ({wording.plural(rule.changes, 'change')})" for rule in verification.allowed]
-    blocks: list[Block] = []
+    shown: list[blocks.Block] = []
     for title, pairs in (("Changes", verification.passages), ("Headings", verification.headings)):
-        blocks += [Title(title, len(pairs), len(pairs), counted=True)] if pairs else []
-        blocks += [ChangeBlock(a, b, pair) for pair in pairs]
-    if renumbered := renumbering_sentence(verification.renumbering, a, b):
+        shown += [blocks.Title(title, len(pairs), len(pairs), counted=True)] if pairs else []
+        shown += [blocks.ChangeBlock(a, b, pair) for pair in pairs]
+    if renumbered := sentences.renumbering_sentence(verification.renumbering, a, b):
         stretches = len(verification.renumbering.stretches)
-        blocks += [Title("Numbering", stretches, stretches, counted=True), NoteBlock(renumbered)]
-    blocks += typesetting(verification.typesetting, MOST_LISTED)
-    blocks += outside(verification.outside, MOST_LISTED)
-    blocks.append(NoteBlock(_compared(verification), "dim"))
-    blocks += [
-        NoteBlock(sentence, "yellow") for sentence in [*uncompared(verification.outside, a, b), *tracked_changes(a, b)]
+        shown += [blocks.Title("Numbering", stretches, stretches, counted=True), blocks.NoteBlock(renumbered)]
+    shown += typesetting(verification.typesetting, MOST_LISTED)
+    shown += outside(verification.outside, MOST_LISTED)
+    shown.append(blocks.NoteBlock(_compared(verification), "dim"))
+    shown += [
+        blocks.NoteBlock(sentence, "yellow")
+        for sentence in [*uncompared(verification.outside, a, b), *tracked_changes(a, b)]
     ]
-    blocks += [
-        NoteBlock(f"{letter} was read by OCR: {len(document.report.ocr.doubtful)} words are uncertain.", "yellow")
+    shown += [
+        blocks.NoteBlock(
+            f"{letter} was read by OCR: {len(document.report.ocr.doubtful)} words are uncertain.", "yellow"
+        )
         for letter, document in zip("AB", (a, b), strict=True)
         if document.report.ocr
     ]
-    return Page(
+    return blocks.Page(
         "",
         verification_sentence(verification),
-        blocks,
+        shown,
         "bold green" if verification.verified else "bold red",
         preface=[(str(receipt), "bold red" if receipt.faults else "bold green")] if receipt else (),
         facts=[

@@ -38,11 +38,7 @@ PASSAGE_COLUMNS = (
     "redline",
 )
 _PLACE = ("section", "first_page", "last_page")
-_MATCH_COLUMNS = (
-    "match_score",
-    *(f"query_{name}" for name in _PLACE),
-    *(f"hit_{name}" for name in (*_PLACE, "text")),
-)
+_MATCH_COLUMNS = ("match_score", *(f"query_{name}" for name in _PLACE), *(f"hit_{name}" for name in (*_PLACE, "text")))
 RANKING_COLUMNS = (
     *("rank", "score", "probability", "title", "path"),
     *_MATCH_COLUMNS,

@@ -266,10 +266,7 @@ def _of_all_sets(evaluation: Evaluation, name: str) -> dict[str, Any] | None:
 
 
 def _html_table(
-    title: str,
-    heads: Sequence[tuple[str, str]],
-    rows: Sequence[tuple[str, Sequence[Cell]]],
-    first: str = "System",
+    title: str, heads: Sequence[tuple[str, str]], rows: Sequence[tuple[str, Sequence[Cell]]], first: str = "System"
 ) -> dict[str, Any]:
     """A table for the template; a head has its meaning, or "text" for a column of words."""
     return {"title": title, "first": first, "heads": heads, "rows": rows}

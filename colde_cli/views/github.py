@@ -20,16 +20,8 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.formats import FORMATS, OF_SUFFIX
 from colde_cli.documents.plain_text import decode
 from colde_cli.errors import DocumentError
+from colde_cli.views import sentences
 from colde_cli.views.changes import TITLE, TYPESETTING, marked, outside_rows, pieces, place_pieces, row_line
-from colde_cli.views.sentences import (
-    change_place,
-    changed_words,
-    closest_sections,
-    one_text,
-    reservations,
-    told_outside,
-    verdict,
-)
 from colde_cli.views.wording import first_capital, plain, plural, shorten
 
 if TYPE_CHECKING:
@@ -68,23 +60,23 @@ def comparison_annotations(
         file: what GitHub calls the file of B; "" for its path.
         most: changes to show.
     """
-    changes = comparison.changes if one_text(comparison) else ()
+    changes = comparison.changes if sentences.one_text(comparison) else ()
     path = file or _path(comparison.b.document.path)
     written = [_warning(comparison, change, path, lines) for change in changes[:most]]
-    outside = outside_rows(told_outside(comparison), most - len(written))
+    outside = outside_rows(sentences.told_outside(comparison), most - len(written))
     written += [annotation("warning", {"file": path, "title": TITLE}, row_line(row)) for row in outside]
-    places = comparison.typesetting if one_text(comparison) else ()
+    places = comparison.typesetting if sentences.one_text(comparison) else ()
     written += [
         annotation("warning", {"file": path, "title": TYPESETTING}, marked(place_pieces(place)))
         for place in places[: most - len(written)]
     ]
-    sentences = [verdict(comparison), *reservations(comparison)]
-    if not one_text(comparison) and (closest := closest_sections(comparison, _MAX_CLOSEST)):
-        sentences.append(f"Closest sections: {'; '.join(closest)}.")
-    left = len(changes) + len(outside_rows(told_outside(comparison))) + len(places) - len(written)
+    told = [sentences.verdict(comparison), *sentences.reservations(comparison)]
+    if not sentences.one_text(comparison) and (closest := sentences.closest_sections(comparison, _MAX_CLOSEST)):
+        told.append(f"Closest sections: {'; '.join(closest)}.")
+    left = len(changes) + len(outside_rows(sentences.told_outside(comparison))) + len(places) - len(written)
     if left > 0:
-        sentences.append(f"{plural(left, 'more change')} not shown here.")
-    written.append(annotation("notice", {"file": path, "title": "colde diff"}, " ".join(sentences)))
+        told.append(f"{plural(left, 'more change')} not shown here.")
+    written.append(annotation("notice", {"file": path, "title": "colde diff"}, " ".join(told)))
     return "".join(written)
 
 
@@ -96,10 +88,10 @@ def _warning(comparison: Comparison, change: WeightedChange, path: str, lines: S
     properties = {
         "file": path,
         "line": "" if line is None else str(line),
-        "title": shorten(first_capital(changed_words(pair)) + throughout, _TITLE),
+        "title": shorten(first_capital(sentences.changed_words(pair)) + throughout, _TITLE),
     }
     text = marked(pieces(pair)) if pair.a and pair.b else plain(pair.a_text or pair.b_text)
-    where = change_place(comparison.a.document, comparison.b.document, pair, passages)
+    where = sentences.change_place(comparison.a.document, comparison.b.document, pair, passages)
     return annotation("warning", properties, f"{where}: {shorten(text, _MESSAGE)}")
 
 

@@ -130,9 +130,7 @@ def _pieces(value: object, line: str) -> Iterator[str]:
     """The pieces of a value as text; `line` breaks a line and indents the next as far as the value."""
     if isinstance(value, dict) and value:
         yield from _block(
-            "{}",
-            (chain((f"{_plain(str(key))}: ",), _pieces(item, line + "  ")) for key, item in value.items()),
-            line,
+            "{}", (chain((f"{_plain(str(key))}: ",), _pieces(item, line + "  ")) for key, item in value.items()), line
         )
     elif isinstance(value, np.ndarray):
         yield from (_block("[]", ((_plain(rounded_row(row)),) for row in value), line) if len(value) else ("[]",))

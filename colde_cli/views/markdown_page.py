@@ -8,24 +8,7 @@ from typing import TYPE_CHECKING
 from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.typesetting import TypesettingPlace
-from colde_cli.views import wording
-from colde_cli.views.blocks import (
-    Alone,
-    ChangeBlock,
-    ClosestBlock,
-    Counts,
-    HeadingBlock,
-    Listing,
-    Matches,
-    Matrix,
-    NoteBlock,
-    Only,
-    SectionsBlock,
-    TableBlock,
-    TermsBlock,
-    Title,
-    share_words,
-)
+from colde_cli.views import blocks, wording
 from colde_cli.views.changes import OutsideRow, place_pieces, side_pieces
 from colde_cli.views.escaping import markdown
 
@@ -114,27 +97,27 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[in
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
 
 
-def folded(summary: str, *blocks: str) -> str:
+def folded(summary: str, *hidden: str) -> str:
     """Blocks that are hidden until the summary is clicked."""
-    return "\n\n".join((f"<details>\n<summary>{summary}</summary>", *blocks, "</details>"))
+    return "\n\n".join((f"<details>\n<summary>{summary}</summary>", *hidden, "</details>"))
 
 
-def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
-    for block in blocks:
+def _blocks(shown: Iterable[Block]) -> Iterator[str]:
+    for block in shown:
         match block:
-            case Only("markdown", inner):
+            case blocks.Only("markdown", inner):
                 yield from _blocks([inner])
-            case HeadingBlock(text, quiet=False):
+            case blocks.HeadingBlock(text, quiet=False):
                 yield f"### {text}"
-            case NoteBlock(text):
+            case blocks.NoteBlock(text):
                 yield text
-            case TermsBlock(head, rows):
+            case blocks.TermsBlock(head, rows):
                 yield table(head, ((name, "<br>".join(map(markdown, lines))) for name, lines in rows))
-            case TableBlock(head, rows):
+            case blocks.TableBlock(head, rows):
                 yield table(head, ([markdown(cell) for cell, _ in row] for row in rows))
-            case Listing():
+            case blocks.Listing():
                 yield from _listing(block)
-            case Title(text, shown, total):
+            case blocks.Title(text, shown, total):
                 some = f" ({shown} of {total:,})" if shown < total else ""
                 yield f"### {text}{f' ({total})' if block.counted else some}"
             case _:
@@ -143,11 +126,11 @@ def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
 
 def _of_comparison(block: Block) -> Iterator[str]:
     match block:
-        case Counts():
+        case blocks.Counts():
             yield _counts(block)
-        case ChangeBlock():
+        case blocks.ChangeBlock():
             yield _change(block)
-        case Alone(letter, changes, total):
+        case blocks.Alone(letter, changes, total):
             rows = [_one_sided(change.a if change.pair.a else change.b, change.pair) for change in changes]
             line = f"Only in {letter}: {_counted(len(rows), total, 'passage')}"
             yield folded(line, table(("Page", "Section", "Text"), rows))
@@ -155,19 +138,19 @@ def _of_comparison(block: Block) -> Iterator[str]:
             yield _outside(block)
         case TypesettingPlace():
             yield f"> {_tagged(place_pieces(block))}"
-        case SectionsBlock(comparison):
+        case blocks.SectionsBlock(comparison):
             if rows := [_section(comparison, one) for one in comparison.section_changes if wording.section_state(one)]:
                 yield "### Section changes"
                 yield table(("", "A", "B"), rows)
-        case ClosestBlock(comparison, "sections", most):
+        case blocks.ClosestBlock(comparison, "sections", most):
             a, b = comparison.a.document, comparison.b.document
             rows = [(f"{score:.2f}", _name(a, i), _name(b, j)) for score, i, j in comparison.closest_sections(most)]
             if rows:
                 yield "### Closest sections"
                 yield table(("Score", "A", "B"), rows)
-        case Matrix(comparison):
+        case blocks.Matrix(comparison):
             yield _scores(comparison)
-        case Matches(comparison, most):
+        case blocks.Matches(comparison, most):
             yield from _chunks(comparison, most)
 
 
@@ -179,9 +162,9 @@ _CELLS: Mapping[str, Callable[[ListedDocument], str]] = {
     "File": lambda entry: markdown(entry.path),
     "Of": lambda entry: markdown(entry.other),
     "Place": lambda entry: markdown(entry.change[1]),
-    "Relation": lambda entry: f"{' / '.join(map(share_words, entry.shares))} {entry.relation}".strip(),
+    "Relation": lambda entry: f"{' / '.join(map(blocks.share_words, entry.shares))} {entry.relation}".strip(),
     "Score": lambda entry: "centre" if entry.score is None else f"{entry.score:.2f}",
-    "Share": lambda entry: share_words(entry.shares[0]),
+    "Share": lambda entry: blocks.share_words(entry.shares[0]),
     "Stands in": lambda entry: markdown(entry.other),
     "State": lambda entry: markdown(entry.state),
     "Weightiest change": lambda entry: markdown(entry.change[0]),
@@ -190,7 +173,7 @@ _CELLS: Mapping[str, Callable[[ListedDocument], str]] = {
 _RIGHT = {"", "Score", "Share", "Words"}
 
 
-def _listing(listing: Listing) -> Iterator[str]:
+def _listing(listing: blocks.Listing) -> Iterator[str]:
     """A table of the documents; below it what belongs to each, folded."""
     if listing.number:
         yield f"### {listing.number}. {markdown(listing.title)}"
@@ -219,9 +202,7 @@ def _below(entry: ListedDocument) -> Iterator[str]:
         ]
         closest = [f"{entry.closest}."] if entry.closest else []
         yield folded(
-            f"Matches of no. {entry.rank}",
-            *closest,
-            table(("Score", "Query", "Document", "Text"), rows, (0,)),
+            f"Matches of no. {entry.rank}", *closest, table(("Score", "Query", "Document", "Text"), rows, (0,))
         )
     if entry.pair:
         more = [entry.pair.more] if entry.pair.more else []
@@ -236,7 +217,7 @@ def _matched(place: MatchedSection) -> str:
 # Two documents
 
 
-def _counts(counts: Counts) -> str:
+def _counts(counts: blocks.Counts) -> str:
     head = [wording.first_capital(wording.STATE_WORDS[state]) for state in State]
     cells = [f"{counts.summary[state]:,}" for state in State]
     flagged = f"**{counts.flagged:,}**" if counts.flagged else "0"
@@ -247,7 +228,7 @@ def _counted(shown: int, count: int, noun: str) -> str:
     return wording.plural(count, noun) if shown == count else f"{shown:,} of {wording.plural(count, noun)}"
 
 
-def _change(change: ChangeBlock) -> str:
+def _change(change: blocks.ChangeBlock) -> str:
     """Flags, state and place of a change; below, its redline."""
     pair = change.pair
     if not pair.a or not pair.b:

@@ -61,10 +61,7 @@ BINARY = (Format.DOCX, Format.PDF)
 
 
 def choose_format(
-    asked: Format | None,
-    output: Path | None,
-    inputs: Iterable[str] = (),
-    offered: Collection[Format] = BASIC,
+    asked: Format | None, output: Path | None, inputs: Iterable[str] = (), offered: Collection[Format] = BASIC
 ) -> Format:
     """The format of --format, else of the output file's suffix, else a table.
 
@@ -170,10 +167,7 @@ def check_output(output: Path | None, inputs: Iterable[str]) -> None:
 
 
 def deliver(
-    text: str | Iterable[str],
-    output: Path | None,
-    chosen: Format = Format.TABLE,
-    pager: bool | None = False,
+    text: str | Iterable[str], output: Path | None, chosen: Format = Format.TABLE, pager: bool | None = False
 ) -> None:
     """Write text to standard output, or to a file through a temporary file next to it.
 

@@ -12,29 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from colde_cli.similarity.section_changes import SectionState
-from colde_cli.views import wording
-from colde_cli.views.blocks import (
-    Block,
-    ChangeBlock,
-    HeadingBlock,
-    ListedDocument,
-    Listing,
-    Page,
-    Pair,
-    PairOfFiles,
-    TableBlock,
-    TermsBlock,
-)
+from colde_cli.views import blocks, sentences, wording
 from colde_cli.views.changes import TITLE, difference, same_sentence
 from colde_cli.views.comparison_page import comparison_page, verification_page
-from colde_cli.views.sentences import (
-    both_documents,
-    changed_passages,
-    reservations,
-    verdict,
-    verdict_sentence,
-    weightiest_change,
-)
 
 if TYPE_CHECKING:
     from colde_cli.corpus.duplicates import Containment, Families, Member
@@ -46,7 +26,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.history import History, SectionHistory, SectionStep
 
 
-def page(result: object, **options: object) -> Page:
+def page(result: object, **options: object) -> blocks.Page:
     """The page of a result of any kind in `_PAGES`."""
     return _PAGES[type(result).__name__](result, **options)
 
@@ -61,7 +41,7 @@ _RELATIONS = {
 }
 
 
-def _families(found: Families, links: Mapping[Pair, str] | None = None) -> Page:
+def _families(found: Families, links: Mapping[blocks.Pair, str] | None = None) -> blocks.Page:
     """Families; a pair without one of the `links` to reports shows the command that makes its report."""
     links = links or {}
     skipped = f", {len(found.skipped):,} skipped" if found.skipped else ""
@@ -71,7 +51,7 @@ def _families(found: Families, links: Mapping[Pair, str] | None = None) -> Page:
         "words in the whole"
     )
     groups = [
-        Listing(
+        blocks.Listing(
             "family",
             [_member(member, links) for member in group.members],
             ("File", "Words", "Relation", "Of"),
@@ -80,15 +60,15 @@ def _families(found: Families, links: Mapping[Pair, str] | None = None) -> Page:
         )
         for number, group in enumerate(found.groups, 1)
     ]
-    blocks: list[Block] = [HeadingBlock("Copies and versions", quiet=True), *groups] if groups else []
+    shown: list[blocks.Block] = [blocks.HeadingBlock("Copies and versions", quiet=True), *groups] if groups else []
     if found.contained:
         parts = [_part(item, links) for item in found.contained]
-        blocks.append(HeadingBlock("Documents that are part of longer ones"))
-        blocks.append(Listing("parts", parts, ("File", "Words", "Share", "Stands in")))
-    return Page(
+        shown.append(blocks.HeadingBlock("Documents that are part of longer ones"))
+        shown.append(blocks.Listing("parts", parts, ("File", "Words", "Share", "Stands in")))
+    return blocks.Page(
         "Copies, versions and parts",
         _families_answer(found),
-        blocks,
+        shown,
         "bold" if found else _NOTHING,
         facts=(facts,),
         colophon=facts,
@@ -106,14 +86,14 @@ def _families_answer(found: Families) -> str:
     return f"{' · '.join(told)}." if told else "No document is a copy, a version or a part of another."
 
 
-def _member(member: Member, links: Mapping[Pair, str]) -> ListedDocument:
+def _member(member: Member, links: Mapping[blocks.Pair, str]) -> blocks.ListedDocument:
     close = member.closest
     if close is None:
-        return ListedDocument(member.path, member.title, member.words)
+        return blocks.ListedDocument(member.path, member.title, member.words)
     relation = close.relation.value
     shares = () if relation in ("identical", "same-text") else (close.share, close.share_back)
     link, command = _report(close.path, member.path, links) if shares else ("", "")
-    return ListedDocument(
+    return blocks.ListedDocument(
         member.path,
         member.title,
         member.words,
@@ -126,17 +106,17 @@ def _member(member: Member, links: Mapping[Pair, str]) -> ListedDocument:
     )
 
 
-def _report(a: str, b: str, links: Mapping[Pair, str]) -> Pair:
+def _report(a: str, b: str, links: Mapping[blocks.Pair, str]) -> blocks.Pair:
     """The address of the report on a pair, or else the command that makes it."""
     # A name that begins with a hyphen is no option after two of them.
     command = shlex.join(["colde", "diff", "-o", "diff.html", "--", a, b])
     return (links[a, b], "") if (a, b) in links else ("", command)
 
 
-def _part(item: Containment, links: Mapping[Pair, str]) -> ListedDocument:
+def _part(item: Containment, links: Mapping[blocks.Pair, str]) -> blocks.ListedDocument:
     whole, part = item.whole, item.part
     link, command = _report(part.path, whole.path, links)
-    return ListedDocument(
+    return blocks.ListedDocument(
         part.path,
         part.title,
         part.words,
@@ -144,7 +124,7 @@ def _part(item: Containment, links: Mapping[Pair, str]) -> ListedDocument:
         relation="part of it",
         other=whole.path,
         shares=(item.share, item.share_back),
-        whole=ListedDocument(whole.path, whole.title, whole.words),
+        whole=blocks.ListedDocument(whole.path, whole.title, whole.words),
         link=link,
         command=command,
     )
@@ -161,7 +141,7 @@ def _unread(found: Families | Clusters | Ranking) -> dict[str, Any]:
 # Subjects
 
 
-def _clusters(found: Clusters, top: int | None = None) -> Page:
+def _clusters(found: Clusters, top: int | None = None) -> blocks.Page:
     """Clusters; the terminal shows `top` documents of each."""
     skipped = f", {len(found.skipped):,} skipped" if found.skipped else ""
     within = "" if found.field is None else f" within {wording.field_name(found.field)}"
@@ -172,7 +152,7 @@ def _clusters(found: Clusters, top: int | None = None) -> Page:
     members = sum(len(cluster.members) for cluster in found.clusters)
     alone = f" · {wording.plural(len(found.alone), 'document')} alone" if found.alone else ""
     clusters = [
-        Listing(
+        blocks.Listing(
             "cluster",
             list(map(_cluster_member, cluster.members)),
             ("Score", "Document", "File"),
@@ -185,8 +165,8 @@ def _clusters(found: Clusters, top: int | None = None) -> Page:
         )
         for number, cluster in enumerate(found.clusters, 1)
     ]
-    others = Listing("alone", list(map(_cluster_member, found.alone)), ("Document", "File"), most=top)
-    return Page(
+    others = blocks.Listing("alone", list(map(_cluster_member, found.alone)), ("Document", "File"), most=top)
+    return blocks.Page(
         "Subjects",
         f"{wording.plural(len(found.clusters), 'cluster')} of {wording.plural(members, 'document')}{alone}."
         if found
@@ -199,14 +179,14 @@ def _clusters(found: Clusters, top: int | None = None) -> Page:
     )
 
 
-def _cluster_member(member: ClusterMember) -> ListedDocument:
-    return ListedDocument(member.path, member.title, score=member.score)
+def _cluster_member(member: ClusterMember) -> blocks.ListedDocument:
+    return blocks.ListedDocument(member.path, member.title, score=member.score)
 
 
 # Documents most similar to one
 
 
-def _ranking(ranking: Ranking, *, verbose: bool = False) -> Page:
+def _ranking(ranking: Ranking, *, verbose: bool = False) -> blocks.Page:
     """A ranking; `verbose` shows the parts of the scores in figures."""
     searched = f"{wording.plural(ranking.searched, 'document')} searched"
     unencoded = [f"{ranking.unencoded:,} not encoded"] if ranking.unencoded else []
@@ -219,10 +199,10 @@ def _ranking(ranking: Ranking, *, verbose: bool = False) -> Page:
     columns = ("", "Score", wording.first_capital(", ".join(likely).lower()), "Document", "File")
     field = f" of {wording.field_name(ranking.field)}" if ranking.field else ""
     nothing = "No document is similar enough." if ranking.searched else "There was no document to compare with."
-    return Page(
+    return blocks.Page(
         f"{ranking.query_title}: similar documents",
         "" if hits else nothing,
-        [Listing("hits", hits, columns)] if hits else [],
+        [blocks.Listing("hits", hits, columns)] if hits else [],
         _NOTHING,
         about=(ranking.query_title, ranking.query_path),
         facts=(" · ".join([searched, f"{ranking.encoded:,} newly encoded", *skipped, *unencoded, model]),),
@@ -233,10 +213,10 @@ def _ranking(ranking: Ranking, *, verbose: bool = False) -> Page:
     )
 
 
-def _hit(hit: Hit, ranking: Ranking, verbose: bool) -> ListedDocument:
+def _hit(hit: Hit, ranking: Ranking, verbose: bool) -> blocks.ListedDocument:
     likely = [] if hit.probability is None else [("Probability", wording.percent(hit.probability))]
     likely += [] if hit.percentile is None else [("Closer than", wording.share_of_pairs(hit.percentile))]
-    return ListedDocument(
+    return blocks.ListedDocument(
         hit.path,
         hit.title,
         rank=hit.rank,
@@ -252,27 +232,29 @@ def _hit(hit: Hit, ranking: Ranking, verbose: bool) -> ListedDocument:
 # Versions of one document
 
 
-def _history(history: History) -> Page:
+def _history(history: History) -> blocks.Page:
     steps = [f"{number} → {number + 1}" for number in range(1, len(history.versions))]
     changed = [section for section in history.sections if section.changed]
     rows = [
-        [
-            (_section_name(history, section), ""),
-            *((words, _look(words)) for words in map(_step_words, section.steps)),
-        ]
+        [(_section_name(history, section), ""), *((words, _look(words)) for words in map(_step_words, section.steps))]
         for section in changed
     ]
-    sections: list[Block] = [HeadingBlock("Sections", quiet=True), TableBlock(("Section", *steps), rows)]
+    sections: list[blocks.Block] = [
+        blocks.HeadingBlock("Sections", quiet=True),
+        blocks.TableBlock(("Section", *steps), rows),
+    ]
     ignored = wording.ignored_names(history.ignore)
     kept = len(history.sections) - len(changed)
     count = len(history.versions)
-    terms = TermsBlock(("Step", "Weightiest change"), list(zip(steps, map(_step_lines, history.steps), strict=True)))
-    return Page(
+    terms = blocks.TermsBlock(
+        ("Step", "Weightiest change"), list(zip(steps, map(_step_lines, history.steps), strict=True))
+    )
+    return blocks.Page(
         "History of a document",
         f"The texts of all {count} versions are the same."
         if history.same
         else f"{count} versions: {len(changed):,} of {wording.plural(len(history.sections), 'section')} changed.",
-        [HeadingBlock("Steps", quiet=True), terms, *(sections if rows else [])],
+        [blocks.HeadingBlock("Steps", quiet=True), terms, *(sections if rows else [])],
         facts=list(_version_lines(history)),
         cautions=(f"Ignored: {' · '.join(ignored)}",) if ignored else (),
         remarks=(f"{wording.plural(kept, 'section')} did not change in any step.",) if kept else (),
@@ -297,8 +279,8 @@ def _step_lines(step: ComparisonDigest) -> list[str]:
     """What a step changed, and its weightiest change with its place."""
     if step.same_content:
         return [same_sentence(step.a, step.b, step.outside)]
-    words, where = weightiest_change(step)
-    counts = ", ".join(changed_passages(step.summary)) or "no passage differs"
+    words, where = sentences.weightiest_change(step)
+    counts = ", ".join(sentences.changed_passages(step.summary)) or "no passage differs"
     outside = difference(step.outside)
     beside = [f"{TITLE}, {outside}."] if outside else []
     return [f"{wording.first_capital(counts)}.", f"{words} ({where})" if where else words, *beside]
@@ -335,9 +317,9 @@ _FILE_STATES = {**wording.STATE_WORDS, "unread": "not read", "renamed": "renamed
 
 def _folders(
     found: FolderComparison,
-    pairs: Mapping[Pair, PairOfFiles] | None = None,
-    links: Mapping[Pair, str] | None = None,
-) -> Page:
+    pairs: Mapping[blocks.Pair, blocks.PairOfFiles] | None = None,
+    links: Mapping[blocks.Pair, str] | None = None,
+) -> blocks.Page:
     """Two folders, with what changed between pairs of files and links to reports, by the paths of the files.
 
     Files that are the same for certain are only counted.
@@ -347,20 +329,20 @@ def _folders(
     ignored = wording.ignored_names(found.ignore)
     listed = [change for change in found.files if change.state.value != "same" or change.half_read]
     entries = [
-        ListedDocument(
+        blocks.ListedDocument(
             " → ".join(dict.fromkeys(wording.plain(path) for path in (change.a, change.b) if path)),
             kind=change.state.value,
             state=_state_words(change),
-            change=(wording.plain(change.reason), "") if change.reason else weightiest_change(change.digest),
+            change=(wording.plain(change.reason), "") if change.reason else sentences.weightiest_change(change.digest),
             pair=pairs.get((change.a, change.b)),
             link=links.get((change.a, change.b), ""),
         )
         for change in listed
     ]
-    return Page(
+    return blocks.Page(
         "Two folders compared",
         f"{wording.plural(len(found.files), 'document')}: {', '.join(counts)}.",
-        [Listing("files", entries, ("State", "File", "Weightiest change", "Place"))],
+        [blocks.Listing("files", entries, ("State", "File", "Weightiest change", "Place"))],
         facts=[
             f"A: {wording.plain(found.a)}",
             f"B: {wording.plain(found.b)}",
@@ -378,22 +360,22 @@ def _state_words(change: FileChange) -> str:
     return ", ".join([_FILE_STATES[change.state], *counted, *part])
 
 
-def pair_of_files(comparison: Comparison, digest: ComparisonDigest | None, top: int) -> PairOfFiles:
+def pair_of_files(comparison: Comparison, digest: ComparisonDigest | None, top: int) -> blocks.PairOfFiles:
     """The verdict on a pair of files and its weightiest changes, with the documents of the digest, without text."""
     changes, more = comparison.changes, len(comparison.changes) - top
     a, b = (digest.a, digest.b) if digest else (comparison.a.document, comparison.b.document)
-    return PairOfFiles(
-        verdict_sentence(comparison),
-        verdict(comparison),
-        [*both_documents(comparison), *reservations(comparison)],
-        [ChangeBlock(a, b, comparison.passages[change.pairs[0]], len(change.pairs)) for change in changes[:top]],
+    return blocks.PairOfFiles(
+        sentences.verdict_sentence(comparison),
+        sentences.verdict(comparison),
+        [*sentences.both_documents(comparison), *sentences.reservations(comparison)],
+        [blocks.ChangeBlock(a, b, comparison.passages[change.pairs[0]], len(change.pairs)) for change in changes[:top]],
         wording.plural(more, "more change") if more > 0 else "",
     )
 
 
 _NOTHING = "bold yellow"
 """How an answer looks that names nothing."""
-_PAGES: Mapping[str, Callable[..., Page]] = {
+_PAGES: Mapping[str, Callable[..., blocks.Page]] = {
     "Answers": lambda answers: import_module("colde_cli.views.review_page").answers_page(answers),  # few need it
     "Clusters": _clusters,
     "Comparison": comparison_page,

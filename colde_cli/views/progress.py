@@ -96,12 +96,7 @@ def _draw(look: Callable[[], Sequence[Bar]], unit: str, ended: threading.Event) 
 def _draw_on(console: Console, look: Callable[[], Sequence[Bar]], unit: str, ended: threading.Event) -> None:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-    columns = [
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(30),
-        TextColumn("{task.fields[count]}"),
-    ]
+    columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(30), TextColumn("{task.fields[count]}")]
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as display:
         tasks: dict[str, TaskID] = {}
         while True:

@@ -45,12 +45,7 @@ def _receipt_of(document: Document) -> dict[str, Any]:
             for item in document.outside
         ],
         "parts": [
-            {
-                "kind": part.kind.value,
-                "about": part.about,
-                "digest": part.digest,
-                "pages": pages_data(part.pages),
-            }
+            {"kind": part.kind.value, "about": part.about, "digest": part.digest, "pages": pages_data(part.pages)}
             for part in document.parts
         ],
     }

@@ -13,13 +13,7 @@ from colde_cli.similarity.pairs import State, extents
 from colde_cli.similarity.renumbering import ReferenceState
 from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views import wording
-from colde_cli.views.changes import (
-    TITLE,
-    difference,
-    same_sentence,
-    tracked_changes,
-    uncompared,
-)
+from colde_cli.views.changes import TITLE, difference, same_sentence, tracked_changes, uncompared
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document

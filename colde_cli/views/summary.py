@@ -7,18 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from colde_cli.views import sentences
 from colde_cli.views.blocks import Listing, TermsBlock
 from colde_cli.views.changes import TITLE, TYPESETTING, marked, outside_rows, place_pieces, row_line
-from colde_cli.views.sentences import (
-    both_documents,
-    change_line,
-    one_text,
-    reference_sentences,
-    reservations,
-    told_changes,
-    told_outside,
-    verdict,
-)
 from colde_cli.views.wording import plural, reasons, shorten
 
 if TYPE_CHECKING:
@@ -35,23 +26,23 @@ _NAMES, _NAME = 3, 40
 
 def comparison_summary(comparison: Comparison, **_: object) -> str:
     """A comparison in 5 to 15 lines of at most 78 characters: what the two are, and the weightiest changes."""
-    head = [*_wrapped(verdict(comparison)), *both_documents(comparison, _WIDTH)]
-    if not one_text(comparison) and (why := reasons(comparison)):
+    head = [*_wrapped(sentences.verdict(comparison)), *sentences.both_documents(comparison, _WIDTH)]
+    if not sentences.one_text(comparison) and (why := reasons(comparison)):
         head += _wrapped(why)
-    aside = [line for sentence in reservations(comparison) for line in _wrapped(sentence)]
+    aside = [line for sentence in sentences.reservations(comparison) for line in _wrapped(sentence)]
     listed = list(_changes(comparison, _LINES - len(head) - len(aside) - 1))
     return "".join(f"{line}\n" for line in (*head, *([""] if listed else []), *listed, *aside))
 
 
 def _changes(comparison: Comparison, room: int) -> Iterator[str]:
     """The weightiest changes that fit into `room` lines with the number of the others; at least one."""
-    changes = told_changes(comparison)
-    references = reference_sentences(comparison)
-    outside = outside_rows(told_outside(comparison), _LINES)
-    entries = [(change_line(comparison, change), 1) for change in changes[:_LINES]]
+    changes = sentences.told_changes(comparison)
+    references = sentences.reference_sentences(comparison)
+    outside = outside_rows(sentences.told_outside(comparison), _LINES)
+    entries = [(sentences.change_line(comparison, change), 1) for change in changes[:_LINES]]
     entries += [(f"Reference: {sentence}", 1) for sentence in references[:_LINES]]
     entries += [(f"{TITLE}: {row_line(row)}", 1) for row in outside]
-    places = comparison.typesetting if one_text(comparison) else ()
+    places = comparison.typesetting if sentences.one_text(comparison) else ()
     entries += [(f"{TYPESETTING}: {marked(place_pieces(place))}", 1) for place in places[:_LINES]]
     yield from _bullets(entries, room, len(changes) + len(references) + len(outside) + len(places), "more change")
 

@@ -16,53 +16,10 @@ from colde_cli.similarity.comparison import COUNTERPART
 from colde_cli.similarity.pairs import State
 from colde_cli.similarity.section_changes import SectionState
 from colde_cli.similarity.typesetting import TypesettingPlace
-from colde_cli.views.blocks import (
-    Alone,
-    ChangeBlock,
-    ClosestBlock,
-    Counts,
-    HeadingBlock,
-    Listing,
-    Matches,
-    Matrix,
-    NoteBlock,
-    Only,
-    SectionsBlock,
-    TableBlock,
-    TermsBlock,
-    Title,
-    share_words,
-)
+from colde_cli.views import blocks, wording
 from colde_cli.views.changes import OutsideRow, pieces, place_pieces
-from colde_cli.views.console import (
-    Redline,
-    WrappedFacts,
-    WrappedParagraph,
-    file_link,
-    link_pages,
-    rendered,
-    titled,
-)
+from colde_cli.views.console import Redline, WrappedFacts, WrappedParagraph, file_link, link_pages, rendered, titled
 from colde_cli.views.heatmap import HeatMap, score_style
-from colde_cli.views.wording import (
-    MAX_FLAGS,
-    STATE_WORDS,
-    apart_from,
-    excerpt,
-    first_of,
-    flag_words,
-    from_difference,
-    heading,
-    page_range,
-    pair_state,
-    place,
-    places,
-    plain,
-    plural,
-    same_chunks,
-    section_state,
-    shorten,
-)
 
 if TYPE_CHECKING:
     from colde_cli.corpus.rank_corpus import MatchedSection
@@ -106,11 +63,11 @@ def page_table(page: Page, *, to_file: bool = False) -> str:
 
 def _head(page: Page) -> Iterator[RenderableType]:
     answer = Text(page.answer, page.look)
-    yield from (Text(plain(sentence), look) for sentence, look in page.preface)
+    yield from (Text(wording.plain(sentence), look) for sentence, look in page.preface)
     if page.sides:
         yield _sides(page)
         yield Text()
-    yield Text(shorten(page.about[0], 160), "bold") if page.about[0] else answer
+    yield Text(wording.shorten(page.about[0], 160), "bold") if page.about[0] else answer
     yield from (Text(fact, "dim") for fact in page.facts)
     yield from (Text(caution, "yellow") for caution in page.cautions)
     if page.about[0] and page.answer:
@@ -119,23 +76,23 @@ def _head(page: Page) -> Iterator[RenderableType]:
         yield _score(page.score, page.model)
 
 
-def _blocks(page: Page, blocks: Sequence[Block]) -> Iterator[RenderableType]:
-    for block in blocks:
+def _blocks(page: Page, shown: Sequence[Block]) -> Iterator[RenderableType]:
+    for block in shown:
         match block:
-            case Only("terminal", inner):
+            case blocks.Only("terminal", inner):
                 yield from _blocks(page, [inner])
-            case HeadingBlock(text, quiet=False):
+            case blocks.HeadingBlock(text, quiet=False):
                 yield from (Text(), Text(text, "bold"))
-            case NoteBlock(text, look):
+            case blocks.NoteBlock(text, look):
                 yield Text(text, look)
-            case TermsBlock():
+            case blocks.TermsBlock():
                 yield Padding(_terms(block), (1, 0, 0, 0))
-            case TableBlock():
+            case blocks.TableBlock():
                 yield Padding(_table(block), (1, 0, 0, 0))
-            case Listing():
+            case blocks.Listing():
                 above = block.kind != "parts"
                 yield Padding(_LISTINGS[block.kind](block, page.about[1]), (above, 0, 0, 0))
-            case Title():
+            case blocks.Title():
                 yield titled(block.text, _counted(block.shown, block.total))
             case _:
                 yield from _of_comparison(block)
@@ -145,16 +102,16 @@ def _foot(page: Page) -> Iterator[RenderableType]:
     # What a score means stands beside each hit.
     yield from (Text(remark, "dim") for remark in page.remarks if not page.about[0])
     for path, reason in page.unlisted:
-        yield Text(f"Not listed: {plain(path)}: {plain(reason)}", "yellow")
+        yield Text(f"Not listed: {wording.plain(path)}: {wording.plain(reason)}", "yellow")
 
 
 def _of_comparison(block: Block) -> Iterator[RenderableType]:
     match block:
-        case Counts():
+        case blocks.Counts():
             yield _counts(block)
-        case ChangeBlock():
+        case blocks.ChangeBlock():
             yield from _change(block)
-        case Alone(letter, changes, total):
+        case blocks.Alone(letter, changes, total):
             yield titled(f"Only in {letter}", _counted(len(changes), total))
             for change in changes:
                 yield from _change(change)
@@ -162,13 +119,13 @@ def _of_comparison(block: Block) -> Iterator[RenderableType]:
             yield from _outside(block)
         case TypesettingPlace():
             yield Padding(Redline(place_pieces(block)), (0, 0, 0, 2))
-        case SectionsBlock(comparison):
+        case blocks.SectionsBlock(comparison):
             yield from _section_changes(comparison)
-        case ClosestBlock(comparison, "chunks", most):
+        case blocks.ClosestBlock(comparison, "chunks", most):
             yield from _closest(comparison, most)
-        case Matrix():
+        case blocks.Matrix():
             yield from _heat_map(block)
-        case Matches(comparison, most, attention):
+        case blocks.Matches(comparison, most, attention):
             yield from _matches(comparison, most, attention)
             yield from _unmatched(comparison, most)
 
@@ -177,7 +134,7 @@ def _counted(shown: int, total: int) -> str:
     return f"{total}" if total <= shown else f"{shown} of {total}; --top {total} lists all"
 
 
-def _terms(terms: TermsBlock) -> Grid:
+def _terms(terms: blocks.TermsBlock) -> Grid:
     grid = Grid.grid(padding=(0, 2))
     for name, lines in terms.rows:
         for number, line in enumerate(lines):
@@ -185,7 +142,7 @@ def _terms(terms: TermsBlock) -> Grid:
     return grid
 
 
-def _table(table: TableBlock) -> Grid:
+def _table(table: blocks.TableBlock) -> Grid:
     grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="bold cyan")
     for column in table.head:
         grid.add_column(column, overflow="fold")
@@ -208,59 +165,59 @@ def _grid(*columns: Mapping[str, Any]) -> Grid:
     return grid
 
 
-def _family(listing: Listing, _: str) -> Grid:
+def _family(listing: blocks.Listing, _: str) -> Grid:
     grid = _grid(_NUMBER, _FOLDED)
     grid.add_row(str(listing.number), Text(listing.title, "bold"))
     for entry in listing.entries:
-        grid.add_row("", Text(plain(entry.path)))
+        grid.add_row("", Text(wording.plain(entry.path)))
         grid.add_row("", _relation(entry))
     return grid
 
 
 def _relation(entry: ListedDocument) -> Text:
     if not entry.relation:
-        return Text(f"  {plural(entry.words, 'word')}", "dim")
-    line = f"  {entry.relation} {plain(PurePath(entry.other).name)}"
+        return Text(f"  {wording.plural(entry.words, 'word')}", "dim")
+    line = f"  {entry.relation} {wording.plain(PurePath(entry.other).name)}"
     if entry.shares:
-        there, here = map(share_words, entry.shares)
+        there, here = map(blocks.share_words, entry.shares)
         line += f": {there} of its words there, {here} of that one's here"
     return Text(line, _LOOKS[entry.kind])
 
 
-def _parts(listing: Listing, _: str) -> Grid:
+def _parts(listing: blocks.Listing, _: str) -> Grid:
     grid = _grid(_NUMBER, _FOLDED)
     for whole, entries in listing.by_whole:
-        grid.add_row("in", Text(f"{plain(whole.path)} ({plural(whole.words, 'word')})", "bold"))
+        grid.add_row("in", Text(f"{wording.plain(whole.path)} ({wording.plural(whole.words, 'word')})", "bold"))
         for entry in entries:
-            stands = f"  {share_words(entry.shares[0])} of its {plural(entry.words, 'word')}"
-            grid.add_row("", Text.assemble(plain(entry.path), (stands, "yellow")))
+            stands = f"  {blocks.share_words(entry.shares[0])} of its {wording.plural(entry.words, 'word')}"
+            grid.add_row("", Text.assemble(wording.plain(entry.path), (stands, "yellow")))
     return grid
 
 
-def _cluster(listing: Listing, _: str) -> Grid:
+def _cluster(listing: blocks.Listing, _: str) -> Grid:
     grid = _grid(_NUMBER, _SCORE, _FOLDED)
-    name = Text(listing.title, "bold").append(f"  {plural(len(listing.entries), 'document')}", "dim not bold")
+    name = Text(listing.title, "bold").append(f"  {wording.plural(len(listing.entries), 'document')}", "dim not bold")
     grid.add_row(str(listing.number), "", name)
     for entry in listing.entries[: listing.most]:
         score = Text("centre", "dim") if entry.score is None else _on_colour(entry.score)
-        grid.add_row("", score, Text(plain(entry.title)))
-        grid.add_row("", "", Text(plain(entry.path), "dim"))
+        grid.add_row("", score, Text(wording.plain(entry.title)))
+        grid.add_row("", "", Text(wording.plain(entry.path), "dim"))
     for line in _more(listing):
         grid.add_row("", "", line)
     return grid
 
 
-def _alone(listing: Listing, _: str) -> Group:
-    paths = (Text(f"    {plain(entry.path)}") for entry in listing.entries[: listing.most])
+def _alone(listing: blocks.Listing, _: str) -> Group:
+    paths = (Text(f"    {wording.plain(entry.path)}") for entry in listing.entries[: listing.most])
     return Group(Text("Alone", "bold"), *paths, *(Text("    ").append_text(line) for line in _more(listing)))
 
 
-def _more(listing: Listing) -> list[Text]:
+def _more(listing: blocks.Listing) -> list[Text]:
     more = len(listing.entries) - (len(listing.entries) if listing.most is None else listing.most)
     return [Text(f"and {more:,} more", "dim")] if more > 0 else []
 
 
-def _hits(listing: Listing, query: str) -> Grid:
+def _hits(listing: blocks.Listing, query: str) -> Grid:
     grid = _grid(
         {"justify": "right", "style": "dim", "no_wrap": True},
         _SCORE,
@@ -269,8 +226,8 @@ def _hits(listing: Listing, query: str) -> Grid:
     )
     for hit in listing.entries:
         likely = next((value for name, value in hit.facts if name == "Probability"), "")
-        grid.add_row(str(hit.rank), _on_colour(hit.score or 0.0), likely, Text(plain(hit.title), "bold"))
-        path = Text(plain(hit.path), "dim")
+        grid.add_row(str(hit.rank), _on_colour(hit.score or 0.0), likely, Text(wording.plain(hit.title), "bold"))
+        path = Text(wording.plain(hit.path), "dim")
         path.stylize(file_link(hit.path))
         closest = hit.closest if hit.matches else ""
         for line in (path, Text(hit.state, "dim"), Text(closest), Text(hit.note, "dim")):
@@ -280,15 +237,15 @@ def _hits(listing: Listing, query: str) -> Grid:
             where = Text.assemble(_matched(match.query), (" ↔ ", "cyan"), _matched(match.hit))
             link_pages(where, (query, match.query.pages), (hit.path, match.hit.pages))
             grid.add_row("", "", f"{match.score:.2f}", where)
-            grid.add_row("", "", "", Text(f"  {plain(match.hit.text)}", "dim italic"))
+            grid.add_row("", "", "", Text(f"  {wording.plain(match.hit.text)}", "dim italic"))
     return grid
 
 
 def _matched(place: MatchedSection) -> str:
-    return f"{plain(place.section) or '(front matter)'} {page_range(place.pages)}".strip()
+    return f"{wording.plain(place.section) or '(front matter)'} {wording.page_range(place.pages)}".strip()
 
 
-def _files(listing: Listing, _: str) -> Grid:
+def _files(listing: blocks.Listing, _: str) -> Grid:
     grid = Grid.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
     grid.add_column()
@@ -299,7 +256,7 @@ def _files(listing: Listing, _: str) -> Grid:
     return grid
 
 
-_LISTINGS: Mapping[str, Callable[[Listing, str], RenderableType]] = {
+_LISTINGS: Mapping[str, Callable[[blocks.Listing, str], RenderableType]] = {
     "family": _family,
     "parts": _parts,
     "cluster": _cluster,
@@ -317,7 +274,7 @@ def _sides(page: Page) -> Grid:
     grid.add_column(style="bold cyan", no_wrap=True)
     grid.add_column(ratio=1)
     for side in page.sides:
-        grid.add_row(side.letter, Text(shorten(side.title, 160), "bold"))
+        grid.add_row(side.letter, Text(wording.shorten(side.title, 160), "bold"))
         facts = [Text(fact, "dim") for fact in _size(side)]
         if side.path:
             facts[0].stylize(file_link(side.path))
@@ -331,8 +288,8 @@ def _sides(page: Page) -> Grid:
 
 def _size(side: ComparedDocument) -> list[str]:
     facts = [side.file] if side.path else []
-    facts += [plural(side.pages, "page")] if side.pages else []
-    return [*facts, plural(side.sections, "section"), plural(side.words, "word")]
+    facts += [wording.plural(side.pages, "page")] if side.pages else []
+    return [*facts, wording.plural(side.sections, "section"), wording.plural(side.words, "word")]
 
 
 def _score(score: Score, model: str) -> Group:
@@ -355,34 +312,36 @@ def _gauge(score: Score) -> Text:
     return marked.append(f"  threshold {score.threshold:.2f}", "dim")
 
 
-def _counts(counts: Counts) -> WrappedFacts:
+def _counts(counts: blocks.Counts) -> WrappedFacts:
     looks = {**_LOOKS, State.SAME: ""}
     facts = [
-        Text(f"{number:,} {STATE_WORDS[state]}", looks[state] if number else "dim")
+        Text(f"{number:,} {wording.STATE_WORDS[state]}", looks[state] if number else "dim")
         for state, number in counts.summary.items()
     ]
     return WrappedFacts([*facts, Text(f"{counts.flagged:,} flagged", _FLAG if counts.flagged else "dim")])
 
 
-def _change(change: ChangeBlock) -> Iterator[RenderableType]:
+def _change(change: blocks.ChangeBlock) -> Iterator[RenderableType]:
     """A change: its kind, its flags and its place; below, its redline, or the text that only one document has."""
     a, b, pair = change.a, change.b, change.pair
     if not pair.a or not pair.b:
         yield from _one_sided(change)
         return
-    facts = [Text(pair_state(pair), _LOOKS[pair.state])]
+    facts = [Text(wording.pair_state(pair), _LOOKS[pair.state])]
     if change.passages > 1:
         facts.append(Text(f"in {change.passages} passages", "bold"))
-    facts += [Text.assemble((kind, _FLAG), f" {words}") for kind, words in flag_words(pair.flags, MAX_FLAGS)]
-    where = Text(first_of(change.passages) + places(a, b, pair, _HEADING), "dim")
+    facts += [
+        Text.assemble((kind, _FLAG), f" {words}") for kind, words in wording.flag_words(pair.flags, wording.MAX_FLAGS)
+    ]
+    where = Text(wording.first_of(change.passages) + wording.places(a, b, pair, _HEADING), "dim")
     facts.append(link_pages(where, (a.path, whole_pages(pair.a)), (b.path, whole_pages(pair.b))))
     yield WrappedFacts(facts, gap="  ", indent=2)
     yield Padding(Redline(pieces(pair)), (0, 0, 0, 2))
 
 
-def _one_sided(change: ChangeBlock) -> Iterator[RenderableType]:
+def _one_sided(change: blocks.ChangeBlock) -> Iterator[RenderableType]:
     pair, document = change.pair, change.a if change.pair.a else change.b
-    where = " · ".join(part for part in place(document, pair.a or pair.b, _HEADING) if part)
+    where = " · ".join(part for part in wording.place(document, pair.a or pair.b, _HEADING) if part)
     clause = ("dropped clause  " if pair.a else "new clause  ") if pair.flags else ""
     linked = link_pages(Text(where, "dim"), (document.path, whole_pages(pair.a or pair.b)))
     head = Text.assemble(("- " if pair.a else "+ ", _LOOKS[pair.state]), (clause, _FLAG), linked)
@@ -392,7 +351,7 @@ def _one_sided(change: ChangeBlock) -> Iterator[RenderableType]:
 
 
 def _excerpt(text: str) -> Padding:
-    return Padding(WrappedParagraph(Text(plain(text)), limit=2), (0, 0, 0, 2))
+    return Padding(WrappedParagraph(Text(wording.plain(text)), limit=2), (0, 0, 0, 2))
 
 
 def _outside(row: OutsideRow) -> Iterator[RenderableType]:
@@ -409,7 +368,7 @@ def _outside(row: OutsideRow) -> Iterator[RenderableType]:
 
 def _section_changes(comparison: Comparison) -> Iterator[RenderableType]:
     """Changed sections in both documents in the order of A, then the names of those in only one."""
-    changed = [change for change in comparison.section_changes if section_state(change)]
+    changed = [change for change in comparison.section_changes if wording.section_state(change)]
     alone = (SectionState.DROPPED, SectionState.ADDED)
     if not changed:
         return
@@ -420,7 +379,7 @@ def _section_changes(comparison: Comparison) -> Iterator[RenderableType]:
     for change in sorted((one for one in changed if one.state not in alone), key=lambda change: change.a):
         a, b = _names(comparison, change)
         look = _LOOKS["moved" if change.moved else "edited"]
-        grid.add_row(Text(section_state(change), look), Text(f"{' + '.join(a)} → {' + '.join(b)}"))
+        grid.add_row(Text(wording.section_state(change), look), Text(f"{' + '.join(a)} → {' + '.join(b)}"))
     for state in alone:
         both = (_names(comparison, change) for change in changed if change.state is state)
         names = [Text(name) for a, b in both for name in a + b]
@@ -432,12 +391,12 @@ def _section_changes(comparison: Comparison) -> Iterator[RenderableType]:
 def _names(comparison: Comparison, change: SectionChange) -> tuple[list[str], list[str]]:
     a, b = comparison.a.document.sections, comparison.b.document.sections
     return (
-        [shorten(heading(a[index]), 60) for index in change.a],
-        [shorten(heading(b[index]), 60) for index in change.b],
+        [wording.shorten(wording.heading(a[index]), 60) for index in change.a],
+        [wording.shorten(wording.heading(b[index]), 60) for index in change.b],
     )
 
 
-def _heat_map(matrix: Matrix) -> Iterator[RenderableType]:
+def _heat_map(matrix: blocks.Matrix) -> Iterator[RenderableType]:
     comparison = matrix.comparison
     a, b = comparison.a.document.sections, comparison.b.document.sections
     shown = comparison.outline(max(len(a), len(b)) if matrix.whole else _MAX_SECTIONS)
@@ -447,7 +406,7 @@ def _heat_map(matrix: Matrix) -> Iterator[RenderableType]:
         yield Text("There are too many sections to show here; --level section shows the heat map.", "dim")
         return
     yield titled("Sections", f"of {len(a)} × {len(b)}" if folds else "")
-    rows, columns = [heading(a[index]) for index in shown.a], [heading(b[index]) for index in shown.b]
+    rows, columns = [wording.heading(a[index]) for index in shown.a], [wording.heading(b[index]) for index in shown.b]
     yield HeatMap(shown.scores, rows, len(columns))
     if folds:
         yield Text("The best score below both headings; --level section shows all sections.", "dim")
@@ -500,7 +459,7 @@ def _closest(comparison: Comparison, limit: int) -> Iterator[RenderableType]:
     for score, i, j in pairs:
         for encoding, index, name in ((comparison.a, i, "A"), (comparison.b, j, "B")):
             chunk = encoding.chunks[index]
-            words = Text(excerpt(encoding.document, chunk))
+            words = Text(wording.excerpt(encoding.document, chunk))
             grid.add_row(_on_colour(score) if name == "A" else "", name, *_place(encoding, chunk), words)
     yield grid
 
@@ -513,13 +472,15 @@ def _matches(comparison: Comparison, top: int, attention: bool) -> Iterator[Rend
     aside = f"{min(top, len(changed))} of {len(changed)}" if changed else ""
     yield titled("Chunks of A, each with the most similar chunk of B", aside)
     if same:
-        yield Text(f"{same_chunks(same, len(matches))}{apart_from(comparison.ignore)}.", "green")
+        yield Text(f"{wording.same_chunks(same, len(matches))}{wording.apart_from(comparison.ignore)}.", "green")
     if not changed:
         return
     grid = _chunk_grid()
     for match in changed[:top]:
         here, there = comparison.a.chunks[match.chunk], comparison.b.chunks[match.partner]
-        words = from_difference(excerpt(comparison.a.document, here), excerpt(comparison.b.document, there))
+        words = wording.from_difference(
+            wording.excerpt(comparison.a.document, here), wording.excerpt(comparison.b.document, there)
+        )
         weight = "" if match.attention is None else f"×{match.attention:.1f} "
         grid.add_row(_on_colour(match.score), "A", *_place(comparison.a, here), Text(words[0]))
         grid.add_row(Text(weight, "dim"), "B", *_place(comparison.b, there), Text(words[1]))
@@ -542,7 +503,7 @@ def _unmatched(comparison: Comparison, top: int) -> Iterator[RenderableType]:
         grid = _chunk_grid()
         for match in lowest:
             chunk = encoding.chunks[match.chunk]
-            words = Text(excerpt(encoding.document, chunk))
+            words = Text(wording.excerpt(encoding.document, chunk))
             grid.add_row(_on_colour(match.score), name, *_place(encoding, chunk), words)
         yield grid
 
@@ -553,5 +514,5 @@ def _on_colour(score: float) -> Text:
 
 def _place(encoding: Encoding, chunk: Chunk) -> tuple[Text, Text]:
     """Pages and heading of a chunk."""
-    pages = link_pages(Text(page_range(chunk.pages)), (encoding.document.path, chunk.pages))
-    return pages, Text(heading(encoding.document.sections[chunk.section]))
+    pages = link_pages(Text(wording.page_range(chunk.pages)), (encoding.document.path, chunk.pages))
+    return pages, Text(wording.heading(encoding.document.sections[chunk.section]))

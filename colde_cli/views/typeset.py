@@ -43,10 +43,7 @@ _SMALL, _SIZE, _SIZES = 9.0, 10.0, (16.0, 13.5, 12.0, 11.0)
 """Points of notes, of running text, and of headings by level."""
 _MARKS = {
     Operation.KEPT: ("", ""),
-    Operation.DELETED: (
-        '<strike><font color="#{:02x}{:02x}{:02x}">'.format(*DELETED.line),
-        "</font></strike>",
-    ),
+    Operation.DELETED: ('<strike><font color="#{:02x}{:02x}{:02x}">'.format(*DELETED.line), "</font></strike>"),
     Operation.INSERTED: ('<u><font color="#{:02x}{:02x}{:02x}">'.format(*INSERTED.line), "</font></u>"),
 }
 

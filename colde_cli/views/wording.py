@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 
 VERDICTS = {True: "Related", False: "Not related", None: "No verdict"}
 """Names of `Comparison.related`."""
-STATE_WORDS = {
-    "same": "same",
-    "edited": "edited",
-    "moved": "moved",
-    "only_a": "only in A",
-    "only_b": "only in B",
-}
+STATE_WORDS = {"same": "same", "edited": "edited", "moved": "moved", "only_a": "only in A", "only_b": "only in B"}
 """States of passages, in the order of `State`."""
 _MAX_REASONS = 4
 """Maximum number of parts that are named: more do not fit on a line."""
@@ -184,8 +178,7 @@ def _name_apart(path: str, others: set[str]) -> str:
     """The end of a path that no other one has; all of the path where it is the end of another."""
     parts, tails = PurePath(path).parts, [PurePath(other).parts for other in others]
     count = next(
-        (count for count in range(2, len(parts)) if all(tail[-count:] != parts[-count:] for tail in tails)),
-        len(parts),
+        (count for count in range(2, len(parts)) if all(tail[-count:] != parts[-count:] for tail in tails)), len(parts)
     )
     return plain(str(PurePath(*parts[-count:])))
 
@@ -237,12 +230,7 @@ def place(document: Document, passages: Sequence[Passage], width: int) -> tuple[
 
 
 def places(
-    a: Document,
-    b: Document,
-    pair: PassagePair,
-    width: int,
-    between: str = " · ",
-    escape: Callable[[str], str] = str,
+    a: Document, b: Document, pair: PassagePair, width: int, between: str = " · ", escape: Callable[[str], str] = str
 ) -> str:
     """The places of a pair with two sides in A and in B; a common heading is written once.
 

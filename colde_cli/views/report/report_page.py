@@ -15,15 +15,7 @@ from colde_cli.similarity.outside_changes import MOST_LISTED
 from colde_cli.views.changes import not_listed, outside_rows, place_pieces, row_pieces
 from colde_cli.views.escaping import short
 from colde_cli.views.html_page import base_style, content_policy, templates
-from colde_cli.views.report.overview import (
-    STATE_LETTERS,
-    changes,
-    heads,
-    kind_counts,
-    longest,
-    summary,
-    weightiest,
-)
+from colde_cli.views.report.overview import STATE_LETTERS, changes, heads, kind_counts, longest, summary, weightiest
 from colde_cli.views.report.sides import heading_partners, sides
 from colde_cli.views.sentences import told_outside
 from colde_cli.views.wording import heading, page_range

@@ -75,11 +75,7 @@ def _insert(properties: Element, made: Element, order: list[str]) -> None:
 
 
 def changed_looks(
-    a: StoryParagraph,
-    b: StoryParagraph,
-    starts: tuple[int, int],
-    length: int,
-    adopted: Callable[[Element], Element],
+    a: StoryParagraph, b: StoryParagraph, starts: tuple[int, int], length: int, adopted: Callable[[Element], Element]
 ) -> Iterator[ChangedLook]:
     """Find the letters that look different in a stretch that both paragraphs have.
 

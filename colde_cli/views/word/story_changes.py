@@ -12,16 +12,7 @@ from colde_cli.documents.document import Span
 from colde_cli.similarity.redline import Edit, Operation, changed_blocks, redline, words
 from colde_cli.similarity.tracked_changes import Anchor, Block, Flow, TrackedText, merge
 from colde_cli.views.word.markup import Element
-from colde_cli.views.word.stories import (
-    MC,
-    Reader,
-    Story,
-    StoryParagraph,
-    StoryTable,
-    WordPart,
-    boxes_of,
-    read_story,
-)
+from colde_cli.views.word.stories import MC, Reader, Story, StoryParagraph, StoryTable, WordPart, boxes_of, read_story
 
 _ALIKE = 0.4
 """Paragraphs and rows without a pair are one if they share this much of their words (Dice's coefficient)."""

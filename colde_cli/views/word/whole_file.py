@@ -26,15 +26,7 @@ from colde_cli.views.word.markup import Element, Marker, build
 from colde_cli.views.word.paragraphs import Remark
 from colde_cli.views.word.plain_story import Neighbours, inner_stories, plain_stories
 from colde_cli.views.word.remark_places import remark_places
-from colde_cli.views.word.stories import (
-    Reader,
-    Signs,
-    Story,
-    StoryTable,
-    WordPart,
-    boxes_of,
-    read_story,
-)
+from colde_cli.views.word.stories import Reader, Signs, Story, StoryTable, WordPart, boxes_of, read_story
 from colde_cli.views.word.story_changes import Notes, StoryChanges, StoryComparer
 from colde_cli.views.word.word_source import NotKept, is_word_file, word_source
 
@@ -307,9 +299,7 @@ def _ways(a: Document, b: Document, marker: Marker) -> tuple[Tracked, Tracked]:
 
 
 def _in_stories(
-    text: TrackedText,
-    elements: tuple[Sequence[Element | None], Sequence[Element | None]],
-    body: StoryChanges,
+    text: TrackedText, elements: tuple[Sequence[Element | None], Sequence[Element | None]], body: StoryChanges
 ) -> TrackedText | None:
     """The changes of two documents as changes of their bodies; None where paragraphs hold more than their text.
 
