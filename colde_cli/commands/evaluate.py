@@ -118,11 +118,7 @@ def evaluate(
 
 
 def _make_attack(names: str | None, seed: int) -> Attack | None:
-    """Make the function that measures the robustness of a model on a set; None without protocols.
-
-    Args:
-        names: of protocols, separated by commas.
-        seed: of every draw.
+    """Make the function that measures the robustness of a model on a set; None without names of protocols.
 
     Raises:
         OptionError: a name is not a protocol's.

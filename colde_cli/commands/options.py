@@ -483,11 +483,7 @@ _EXTRAS = {
 
 
 def require_extra(extra: str, command: str) -> None:
-    """Check, without importing them, that the packages of an extra are installed.
-
-    Args:
-        extra: of pyproject.toml, such as "train".
-        command: named in the message.
+    """Check, without importing them, that the packages of an extra of pyproject.toml, such as "train", are installed.
 
     Raises:
         MissingExtraError: a package is missing.

@@ -126,11 +126,7 @@ class WordMatches:
     """
 
     def __init__(self, left: _CutDocument, right: _CutDocument, ignore: IgnoreOptions, flow: WordFlow) -> None:
-        """Find partners with the same or nearly the same words.
-
-        Args:
-            flow: the words of both documents, aligned.
-        """
+        """Find partners with the same or nearly the same words; `flow`: the words of both documents, aligned."""
         self.turned = right.texts < left.texts
         left, right = (right, left) if self.turned else (left, right)
         flow = WordFlow(flow.b, flow.a) if self.turned else flow

@@ -26,7 +26,7 @@ from colde_cli.similarity.alignment import align
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.outside_changes import ignored_data
 from colde_cli.similarity.pairs import Alignment, PassagePair, State, extents, versions
-from colde_cli.similarity.plain_data import model_data, source_data
+from colde_cli.similarity.plain_data import fields_data, model_data, source_data
 from colde_cli.similarity.remark_clues import Clued, labels, lines, quotations, without_clues
 from colde_cli.similarity.remark_terms import RemarkTerms
 from colde_cli.similarity.section_changes import SectionState
@@ -134,17 +134,11 @@ class Answers:
         sides = (self.comparison.a.document, self.comparison.b.document)
         return {
             "number": number,
-            "label": remark.label,
-            "author": remark.author,
-            "date": remark.date,
-            "text": remark.text,
-            "on": remark.on,
-            "done": remark.done,
-            "replies": [{"author": one.author, "date": one.date, "text": one.text} for one in remark.replies],
-            "verdict": answered.verdict.value,
-            "basis": answered.basis.value,
+            **fields_data(remark, "label author date text on done"),
+            "replies": [fields_data(one, "author date text") for one in remark.replies],
+            **fields_data(answered, "verdict basis"),
             "score": None if answered.score is None else round(answered.score, 3),
-            "words": None if answered.words is None else [answered.words.start, answered.words.end],
+            **fields_data(answered, "words"),
             "words_changed": answered.touched,
             "passages": [placed_data(passages[place], *sides) for place in answered.pairs],
             "added": [placed_data(passages[place], *sides) for place in answered.added],

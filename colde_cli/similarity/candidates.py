@@ -137,11 +137,9 @@ class ChunkCosines:
 
 
 def around(places: Sequence[int], before: int, expected: Sequence[int]) -> list[int]:
-    """Choose a few of many passages that are all as good, as indices into `places`, ascending.
+    """Choose a few of many passages that are all as good and stand at `places`, as indices into these; both ascend.
 
-    Args:
-        places: where these passages stand, ascending.
-        expected: the places where its partner is expected, if anything is known of them.
+    They are near those `expected`, where anything is known of them.
     """
     ranks = (before, *(bisect_left(places, place) for place in expected))
     near = {n for rank in ranks for n in range(max(0, rank - _AROUND), min(len(places), rank + _AROUND))}
@@ -153,9 +151,8 @@ def lexical_candidates(
 ) -> list[PairCandidate]:
     """Find pairs with similar words, scored by `wording`: the best six for each passage, and those that tie with them.
 
-    Args:
-        expected: for all passages of A, and of B; of many ties those near these places are kept. Without them, those
-            of the same rank.
+    Of many ties those near the `expected` places of all passages of A, and of B, are kept; without these, those of the
+    same rank.
     """
     best = _best(alike.cosines, _MIN_COSINE, (alike.of_a, alike.of_b), expected)
     chosen = [(alike.of_a[i], alike.of_b[j]) for i, j in best]
@@ -203,11 +200,7 @@ def promising(chunks: FloatArray, words: FloatArray, near: BoolArray) -> tuple[l
 def _best(
     table: FloatArray, least: float, of: tuple[list[int], list[int]], expected: tuple[Places, Places] | None = None
 ) -> list[tuple[int, int]]:
-    """Find the cells that are among the best of their row or column, and at least `least`.
-
-    Args:
-        table: [n, m].
-    """
+    """Find the cells that are among the best of their row or column, and at least `least`, in a table [n, m]."""
     if not table.size:
         return []
     of_rows, of_columns = of

@@ -39,12 +39,14 @@ from colde_cli.similarity.outside_changes import (
 from colde_cli.similarity.pairs import Alignment, PassagePair, State, extents, versions
 from colde_cli.similarity.plain_data import (
     field_data,
+    fields_data,
     model_data,
     ocr_data,
     pages_data,
     parts_data,
     rounded,
     rounded_rows,
+    source_data,
 )
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, normal
 from colde_cli.similarity.renumbering import NOT_RENUMBERED, Renumbering, renumbering, renumbering_data
@@ -494,30 +496,23 @@ def _change(comparison: Comparison, change: WeightedChange) -> dict[str, Any]:
 def _encoding(encoding: Encoding) -> dict[str, Any]:
     document, report = encoding.document, encoding.document.report
     return {
-        "path": document.path,
-        "title": document.title,
-        "pages": report.pages,
+        **source_data(document),
         "words": len(document.text.split()),
         "tokens": encoding.tokens,
         "sections": [
             {
-                **{"index": section.index, "heading": section.heading, "pages": pages_data(section.pages)},
+                **fields_data(section, "index heading pages"),
                 **({"number": section.number} if section.number else {}),
                 "chunks": [chunk.index for chunk in encoding.chunks if chunk.section == section.index],
             }
             for section in document.sections
         ],
         "chunks": [
-            {
-                **{"index": chunk.index, "section": chunk.section, "pages": pages_data(chunk.pages)},
-                "tokens": len(chunk.ids) - 2,
-            }
-            for chunk in encoding.chunks
+            {**fields_data(chunk, "index section pages"), "tokens": len(chunk.ids) - 2} for chunk in encoding.chunks
         ],
         "read": {
             "pages": pages_data(report.chosen_pages),
-            "pages_without_text": list(report.pages_without_text),
-            "skipped_sections": list(report.skipped_sections),
+            **fields_data(report, "pages_without_text skipped_sections"),
             **report.tracked_data(),
             **ocr_data(report.ocr),
             "truncated_tokens": 0,  # the schema asks for it; a document over a limit is refused, none is cut

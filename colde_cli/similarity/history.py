@@ -18,7 +18,7 @@ from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.similarity.digest import ComparisonDigest, digest_data
 from colde_cli.similarity.outside_changes import compare_outside, switches_data
 from colde_cli.similarity.pairs import PassagePair, State
-from colde_cli.similarity.plain_data import model_data, pages_data, source_data
+from colde_cli.similarity.plain_data import fields_data, model_data, source_data
 from colde_cli.similarity.redline import IgnoreOptions
 from colde_cli.similarity.section_changes import SectionChange, SectionState, name
 from colde_cli.similarity.triage import changed_words
@@ -99,10 +99,7 @@ class History:
                     "places": [
                         None
                         if index is None
-                        else {
-                            **{"section": index, "heading": document.sections[index].heading},
-                            "pages": pages_data(document.sections[index].pages),
-                        }
+                        else {"section": index, **fields_data(document.sections[index], "heading pages")}
                         for document, index in zip(self.versions, section.places, strict=True)
                     ],
                     "steps": [None if step is None else asdict(step) for step in section.steps],
@@ -141,10 +138,9 @@ def steps_of(
 
 
 def history_of(comparisons: Iterable[Comparison]) -> History:
-    """Follow the sections of a document through its versions.
+    """Follow the sections of a document through its versions, from the comparisons of each with the next.
 
-    Args:
-        comparisons: of each version with the next, at least one; each is forgotten before the next is taken.
+    There is at least one; each is forgotten before the next is taken.
     """
     rows: list[_Thread] = []
     versions: list[Document] = []

@@ -177,10 +177,7 @@ class _Order:
 def in_order(partner: Mapping[int, int], weights: Sequence[int]) -> set[int]:
     """Find the heaviest set of passages of A with partners in the same order: all others have moved.
 
-    It is the heaviest increasing subsequence, found in n log n.
-
-    Args:
-        weights: of all passages of A, at least 1.
+    It is the heaviest increasing subsequence, found in n log n. The `weights` of all passages of A are at least 1.
     """
     # For the best runs so far: the partner at the end (ascending), the weight (ascending too), the last passage of A.
     ends: list[int] = []
@@ -242,10 +239,8 @@ def join(matching: Matching, a: Sequence[Keys], b: Sequence[Keys], links: Mappin
     """Put every passage of A and of B into exactly one group, in the order of A.
 
     Neighbours are joined where that makes the redline shorter: a passage was split, or two were merged. A passage found
-    only in B follows the group of the passage before it in B.
-
-    Args:
-        links: how many words of a passage of A are words of a passage of B (`WordFlow`).
+    only in B follows the group of the passage before it in B. `links`: how many words of a passage of A are words of a
+    passage of B (`WordFlow`).
     """
     of_a: dict[int, Group] = {}
     of_b: dict[int, Group] = {}
@@ -332,8 +327,7 @@ class _Joiner:
 def _spelled(keys: Keys, characters: dict[str, str]) -> str:
     """Spell words as one character each; RapidFuzz compares such a text several times as fast.
 
-    Args:
-        characters: the character of each word so far; new words are added. If characters run out, words share them.
+    New words are added to the `characters` of each word so far. If characters run out, words share them.
     """
     return "".join(characters.setdefault(key, chr(len(characters) % (sys.maxunicode + 1))) for key in keys)
 

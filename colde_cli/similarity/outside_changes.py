@@ -24,7 +24,7 @@ from colde_cli.documents.outside import (
     kinds_of,
 )
 from colde_cli.errors import OptionError
-from colde_cli.similarity.plain_data import edits_data, pages_data
+from colde_cli.similarity.plain_data import edits_data, fields_data
 from colde_cli.similarity.redline import NOTHING_IGNORED, SWITCHES, Edit, IgnoreOptions, normal, redline, run_together
 
 MOST_LISTED = 200
@@ -179,10 +179,7 @@ def switches_data(ignore: IgnoreOptions) -> dict[str, Any]:
 def ignored_data(a: Document, b: Document, ignore: IgnoreOptions) -> dict[str, Any]:
     """Build the `ignored` object of schema colde.diff/2."""
     sides = ((name, document.report.ignored or Ignored()) for name, document in (("a", a), ("b", b)))
-    left_out = {
-        name: {"stretches": one.stretches, "words": one.words, "sections": list(one.sections)} for name, one in sides
-    }
-    return {**switches_data(ignore), **left_out}
+    return {**switches_data(ignore), **{name: fields_data(one, "stretches words sections") for name, one in sides}}
 
 
 def compare_outside(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> OutsideComparison:
@@ -372,20 +369,18 @@ def outside_data(outside: OutsideComparison) -> dict[str, Any]:
         "count": outside.changes,
         "digest": outside.digest if outside.changes else None,
         "texts": [
-            {"kind": change.kind.value, "a": _item(change.a), "b": _item(change.b), "redline": edits_data(change.edits)}
-            for change in outside.texts[:MOST_LISTED]
+            {**_change_data(change), "redline": edits_data(change.edits)} for change in outside.texts[:MOST_LISTED]
         ],
-        "parts": [
-            {"kind": change.kind.value, "a": _item(change.a), "b": _item(change.b)}
-            for change in outside.parts[:MOST_LISTED]
-        ],
+        "parts": list(map(_change_data, outside.parts[:MOST_LISTED])),
         "reordered": [kind.value for kind in outside.reordered],
-        "uncompared": [{"kind": one.kind.value, "a": one.a, "b": one.b} for one in outside.uncompared],
+        "uncompared": [fields_data(one, "kind a b") for one in outside.uncompared],
     }
 
 
-def _item(item: OutsideText | UnreadPart | None) -> dict[str, Any] | None:
-    if item is None:
-        return None
-    content = {"text": item.text} if isinstance(item, OutsideText) else {"digest": item.digest}
-    return {**content, "about": item.about, "pages": pages_data(item.pages)}
+def _change_data(change: OutsideChange[OutsideText] | OutsideChange[UnreadPart]) -> dict[str, Any]:
+    return {"kind": change.kind.value, "a": change.a and item_data(change.a), "b": change.b and item_data(change.b)}
+
+
+def item_data(item: OutsideText | UnreadPart) -> dict[str, Any]:
+    """Build what JSON says of a text outside or a part besides its kind."""
+    return fields_data(item, f"{'text' if isinstance(item, OutsideText) else 'digest'} about pages")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.documents.document import Span
 from colde_cli.scoring.config import PART_NAMES
 
 if TYPE_CHECKING:
@@ -46,6 +48,19 @@ def rounded(value: float | None) -> float | None:
 def model_data(info: RuntimeInfo) -> dict[str, str]:
     """Build the `model` object of every schema."""
     return {"name": info.name, "precision": info.precision, "device": info.device}
+
+
+def fields_data(item: object, names: str) -> dict[str, Any]:
+    """Build the fields of these names: a tuple or a span becomes a list, a member of an enumeration its value."""
+    return {name: _plain(getattr(item, name)) for name in names.split()}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Span):
+        return [value.start, value.end]
+    if isinstance(value, StrEnum):
+        return value.value
+    return list(value) if isinstance(value, tuple) else value
 
 
 def source_data(document: Document) -> dict[str, Any]:

@@ -82,11 +82,7 @@ _NUMBER = re.compile(rf"(?P<label>{LABEL})|(?P<number>{NAMED_LABEL}|{NUMBER})")
 
 @cache
 def _pattern(numbers: bool, unicode: bool) -> re.Pattern[str]:
-    """The pattern of a word.
-
-    Args:
-        unicode: also for super- and subscripts and fractions of Unicode; without them it is faster.
-    """
+    """The pattern of a word; without `unicode`, its super- and subscripts and fractions, it is faster."""
     own = rf"[{RAISED}]+|[{LOWERED}]+|[{FRACTIONS}]|" if unicode else ""
     letters = rf"[^\W\d_{RAISED}{LOWERED}{FRACTIONS}]+" if unicode else r"[^\W\d_]+"
     word = rf"{letters}(?:(?:[\u00ad'’]|{_ACCENTS}+){letters})*{_ACCENTS}*"

@@ -24,6 +24,7 @@ from colde_cli.similarity.clause_labels import (
     labels_within,
     references,
 )
+from colde_cli.similarity.plain_data import fields_data
 from colde_cli.similarity.section_changes import name, section_changes
 
 if TYPE_CHECKING:
@@ -321,27 +322,18 @@ def renumbering_data(found: Renumbering) -> dict[str, Any]:
     """Build the `renumbering` object of schema colde.diff/2."""
     return {
         "clauses": [
-            {
-                "a": None if one.a is None else _label_data(one.a),
-                "b": None if one.b is None else _label_data(one.b),
-                "follows": one.follows,
-            }
-            for one in found.clauses
+            {"a": _label_data(one.a), "b": _label_data(one.b), "follows": one.follows} for one in found.clauses
         ],
         "references": [
             {
-                "state": one.state.value,
-                "passage": one.pair,
-                "a": one.a,
-                "b": one.b,
-                "target": one.target.label,
-                "renumbered": None if one.renumbered is None else one.renumbered.label,
-                "now": None if one.now is None else one.now.label,
+                **{"state": one.state.value, "passage": one.pair, "a": one.a, "b": one.b, "target": one.target.label},
+                "renumbered": one.renumbered and one.renumbered.label,
+                "now": one.now and one.now.label,
             }
             for one in found.references
         ],
     }
 
 
-def _label_data(label: ClauseLabel) -> dict[str, Any]:
-    return {"label": label.label, "mark": label.mark, "counted": label.counted, "start": label.start}
+def _label_data(label: ClauseLabel | None) -> dict[str, Any] | None:
+    return None if label is None else fields_data(label, "label mark counted start")

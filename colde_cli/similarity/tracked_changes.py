@@ -145,10 +145,8 @@ def merge(
 ) -> TrackedText:
     """Merge two flows.
 
-    The end of the last paragraph is always kept, because no file can do without it.
-
-    Args:
-        whole: stretches of `a` and of `b`, in order and apart, that stay, come or go as a whole, such as fields.
+    The end of the last paragraph is always kept, because no file can do without it. `whole`: stretches of `a` and of
+    `b`, in order and apart, that stay, come or go as a whole, such as fields.
     """
     last = (Span(len(a.text) - 1, len(a.text)), Span(len(b.text) - 1, len(b.text)))
     kept = _Kept(a.text, b.text)

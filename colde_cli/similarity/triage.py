@@ -17,7 +17,7 @@ from typing import Any
 from colde_cli.documents.document import Document
 from colde_cli.documents.passages import Passage, whole_pages
 from colde_cli.similarity.pairs import PassagePair, State
-from colde_cli.similarity.plain_data import edits_data, pages_data, rounded
+from colde_cli.similarity.plain_data import edits_data, fields_data, pages_data, rounded
 
 _FURTHER, _MAX_FURTHER = 0.2, 5
 """Weight added for each further flag of a passage, up to a number of flags."""
@@ -57,17 +57,13 @@ def weight(pair: PassagePair) -> float:
         return 0.0
     if pair.formal:
         return _FORMAL
-    if not pair.flags and pair.edits and all(_is_case(*pair.words_of(edit)) for edit in pair.edits):
+    if not pair.flags and pair.edits and all(a.casefold() == b.casefold() for a, b in map(pair.words_of, pair.edits)):
         return _CASE
     weight = words = min(_MAX_WORDS, _WORDS * math.log2(1 + changed_words(pair)))
     if pair.flags:
         further = _FURTHER * min(_MAX_FURTHER, len(pair.flags) - 1)
         weight = max(flag.kind.weight + flag.gravity for flag in pair.flags) + further + words / 10
     return round(_UNCERTAIN * weight if pair.uncertain else weight, 3)
-
-
-def _is_case(a: str, b: str) -> bool:
-    return a.casefold() == b.casefold()
 
 
 def changed_words(pair: PassagePair) -> int:
@@ -136,7 +132,7 @@ def passage_data(pair: PassagePair, a: Document, b: Document) -> dict[str, Any]:
         "weight": weight(pair),
         **({"uncertain": True} if pair.uncertain else {}),
         "flags": list(dict.fromkeys(flag.kind.value for flag in pair.flags)),
-        "flagged": [{"kind": flag.kind.value, "a": flag.a, "b": flag.b} for flag in pair.flags],
+        "flagged": [fields_data(flag, "kind a b") for flag in pair.flags],
         "a": _passages(a, pair.a, pair.a_text),
         "b": _passages(b, pair.b, pair.b_text),
         "redline": edits_data(pair.edits),

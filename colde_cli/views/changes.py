@@ -42,11 +42,8 @@ def pieces(
 ) -> tuple[Piece, ...]:
     """The edits of a pair in order, with the words around them as B has them; the beginning of a pair without edits.
 
-    Args:
-        pair: with text on both sides.
-        context: characters shown before and after an edit; None shows all.
-        longest: characters shown of one edit at most; None shows all.
-        near: an edit to show with those in its context, and no others; None shows all.
+    Both sides have text. Characters shown are at most `context` before and after an edit and `longest` of one; with
+    `near` only this edit, and those in its context, are shown. None shows all.
     """
     chosen = range(len(pair.edits))
     if near is not None and context is not None:

@@ -36,7 +36,6 @@ def comparison_page(
             the changes, and the scores of sections of two different texts.
         top: passages or chunks of each kind to list.
         verbose: show the score of two versions too, and its parts in figures.
-        attention: show the attention of chunks.
     """
     a, b = comparison.a.document, comparison.b.document
     model = comparison.model

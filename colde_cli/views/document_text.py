@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from colde_cli.documents.chunking import whole_sentence_starts
 from colde_cli.documents.document import BLANK_LINES
 from colde_cli.documents.outside import OutsideText, UnreadPart, digest_of
-from colde_cli.similarity.outside_changes import MOST_LISTED
-from colde_cli.similarity.plain_data import ocr_data, pages_data
+from colde_cli.similarity.outside_changes import MOST_LISTED, item_data
+from colde_cli.similarity.plain_data import fields_data, ocr_data, source_data
 from colde_cli.views.changes import TITLE, counted
 from colde_cli.views.wording import page_range, plain
 
@@ -112,14 +112,10 @@ def document_json(document: Document) -> str:
     report = document.report
     value = {
         "schema": "colde.text/1",
-        "path": document.path,
-        "title": document.title,
-        "pages": report.pages,
+        **source_data(document),
         "sections": [_section(document, section) for section in document.sections],
         "read": {
-            "pages_without_text": list(report.pages_without_text),
-            "unreadable_characters": report.unreadable_characters,
-            "skipped_sections": list(report.skipped_sections),
+            **fields_data(report, "pages_without_text unreadable_characters skipped_sections"),
             **report.tracked_data(),
             **ocr_data(report.ocr),
         },
@@ -131,16 +127,9 @@ def document_json(document: Document) -> str:
 
 
 def _item(item: OutsideText | UnreadPart) -> dict[str, Any]:
-    content = {"text": item.text} if isinstance(item, OutsideText) else {"digest": item.digest}
-    return {"kind": item.kind.value, **content, "about": item.about, "pages": pages_data(item.pages)}
+    return {"kind": item.kind.value, **item_data(item)}
 
 
 def _section(document: Document, section: Section) -> dict[str, Any]:
-    return {
-        "index": section.index,
-        "heading": section.heading,
-        "level": section.level,
-        "kind": section.kind.value,
-        "pages": list(section.pages) if section.pages else None,
-        "text": document.text[section.body_start : section.span.end].strip(),
-    }
+    text = document.text[section.body_start : section.span.end].strip()
+    return {**fields_data(section, "index heading level kind pages"), "text": text}

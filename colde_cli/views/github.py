@@ -53,12 +53,7 @@ def comparison_annotations(
     """The weightiest changes as warnings at their places in B; then the verdict, with the number of other changes.
 
     Of two different texts nothing is worth a warning: the verdict comes with the sections that are closest.
-
-    Args:
-        comparison: to show.
-        lines: of the file of B; None where it has no lines.
-        file: what GitHub calls the file of B; "" for its path.
-        most: changes to show.
+    `lines` and `file` are those of B: None where it has no lines, "" for its path.
     """
     changes = comparison.changes if sentences.one_text(comparison) else ()
     path = file or _path(comparison.b.document.path)

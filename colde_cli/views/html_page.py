@@ -17,8 +17,6 @@ from colde_cli.views.wording import flag_words, page_range, pair_state, plural
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
-    from colde_cli.views.blocks import Block, ChangeBlock
-
 _FOLDER = Path(__file__).with_name("templates")
 _EDIT = 600
 """Maximum number of characters shown of an edit."""
@@ -35,8 +33,8 @@ def _template() -> Template:
     environment = templates()
     environment.finalize = lambda value: harmless(value) if type(value) is str else value
     environment.filters.update(
-        flags=_flags,
-        kind=_kind,
+        flags=lambda change: flag_words(change.pair.flags) if change.pair.a and change.pair.b else [],
+        kind=lambda block: getattr(block, "kind", type(block).__name__.removesuffix("Block").lower()),
         pages=page_range,
         place=lambda change: change_place(change.a, change.b, change.pair, change.passages),
         plural=plural,
@@ -46,14 +44,6 @@ def _template() -> Template:
         state=pair_state,
     )
     return environment.get_template("result.html")
-
-
-def _kind(block: Block) -> str:
-    return getattr(block, "kind", type(block).__name__.removesuffix("Block").lower())
-
-
-def _flags(change: ChangeBlock) -> list[tuple[str, str]]:
-    return flag_words(change.pair.flags) if change.pair.a and change.pair.b else []
 
 
 def base_style(*others: str) -> str:

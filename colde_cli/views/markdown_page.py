@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from colde_cli.corpus.rank_corpus import MatchedSection
     from colde_cli.documents.document import Document
     from colde_cli.encoder.encoding import Encoding
-    from colde_cli.similarity.comparison import ChunkMatch, Comparison
+    from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.pairs import PassagePair
     from colde_cli.similarity.section_changes import SectionChange
     from colde_cli.views.blocks import Block, ListedDocument, Page
@@ -102,8 +102,8 @@ def folded(summary: str, *hidden: str) -> str:
     return "\n\n".join((f"<details>\n<summary>{summary}</summary>", *hidden, "</details>"))
 
 
-def _blocks(shown: Iterable[Block]) -> Iterator[str]:
-    for block in shown:
+def _blocks(listed: Iterable[Block]) -> Iterator[str]:
+    for block in listed:
         match block:
             case blocks.Only("markdown", inner):
                 yield from _blocks([inner])
@@ -308,7 +308,9 @@ def _chunks(comparison: Comparison, top: int) -> Iterator[str]:
     if same:
         yield f"{wording.same_chunks(same, len(matches))}{wording.apart_from(comparison.ignore)}."
     if changed:
-        yield table(("Score", "A", "B"), (_match(comparison, match) for match in changed[:top]), (0,))
+        a, b = comparison.a, comparison.b
+        best = ((f"{one.score:.2f}", _chunk(a, one.chunk), _chunk(b, one.partner)) for one in changed[:top])
+        yield table(("Score", "A", "B"), best, (0,))
     sides = zip("AB", (comparison.a, comparison.b), comparison.without_counterpart(), strict=True)
     for name, encoding, alone in sides:
         lowest = sorted(alone, key=lambda match: match.score)[:top]
@@ -316,10 +318,6 @@ def _chunks(comparison: Comparison, top: int) -> Iterator[str]:
             rows = ((f"{match.score:.2f}", _chunk(encoding, match.chunk)) for match in lowest)
             line = f"Only in {name}: {_counted(len(lowest), len(alone), 'chunk')} without a counterpart"
             yield folded(line, table(("Best score", name), rows, (0,)))
-
-
-def _match(comparison: Comparison, match: ChunkMatch) -> tuple[str, str, str]:
-    return f"{match.score:.2f}", _chunk(comparison.a, match.chunk), _chunk(comparison.b, match.partner)
 
 
 def _chunk(encoding: Encoding, index: int) -> str:

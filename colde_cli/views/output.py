@@ -138,10 +138,7 @@ def _either(offered: Collection[Format]) -> str:
 def refuse_inputs(output: Path | None, inputs: Iterable[str | Path | None], option: str = "--output") -> None:
     """Refuse an output file that is also read, by whatever name or link.
 
-    Args:
-        output: the value of --output.
-        inputs: files to read; "-" is the file behind standard input, None is passed over.
-        option: that named the output.
+    Of the inputs "-" is the file behind standard input, and None is passed over; `option` named the output.
 
     Raises:
         OptionError: the output is one of them.
@@ -175,9 +172,8 @@ def deliver(
     (half a character in a file's name; most characters if standard output is not UTF-8) become escapes of the format.
 
     Args:
-        text: to write, whole or in blocks, of which one at a time is in memory.
+        text: in the format that was chosen, whole or in blocks, of which one at a time is in memory.
         output: the file; None for standard output.
-        chosen: format of the text.
         pager: use a pager if standard output is a terminal; None does so for tables longer than the screen.
 
     Raises:

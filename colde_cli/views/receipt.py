@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from colde_cli.documents.document import document_text
 from colde_cli.documents.outside import digest_of
 from colde_cli.settings import VERSION
-from colde_cli.similarity.plain_data import pages_data
+from colde_cli.similarity.plain_data import fields_data
 from colde_cli.views.json import verification_data
 
 if TYPE_CHECKING:
@@ -37,17 +37,9 @@ def _receipt_of(document: Document) -> dict[str, Any]:
         "sha256": document.digest,
         "text": _text_digest(document_text(document)),
         "outside": [
-            {
-                "kind": item.kind.value,
-                "about": item.about,
-                "sha256": digest_of(item.text.encode("utf-8", "surrogatepass")),
-            }
-            for item in document.outside
+            {**fields_data(item, "kind about"), "sha256": _text_digest(item.text)} for item in document.outside
         ],
-        "parts": [
-            {"kind": part.kind.value, "about": part.about, "digest": part.digest, "pages": pages_data(part.pages)}
-            for part in document.parts
-        ],
+        "parts": [fields_data(part, "kind about digest pages") for part in document.parts],
     }
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from colde_cli.documents.passages import Passage
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import Comparison
-    from colde_cli.similarity.redline import Edit
     from colde_cli.similarity.section_changes import SectionChange
 
 _TONES = {True: "yes", False: "no", None: "open"}
@@ -256,10 +255,6 @@ def change_excerpt(pair: PassagePair) -> tuple[Piece, ...]:
     """Choose a few words that identify the pair."""
     if not pair.edits:
         return (Piece(Operation.KEPT, short(pair.a_text or pair.b_text, 2 * _EXCERPT), gap=False),)
-    return pieces(pair, _CONTEXT, _EXCERPT, near=_flagged_edit(pair))
-
-
-def _flagged_edit(pair: PassagePair) -> Edit:
-    """The edit that holds words of the first flag, else the first edit."""
-    flagged = (edit for edit in pair.edits if pair.flags[:1] and holds(pair, edit, pair.flags[0]))
-    return next(flagged, pair.edits[0])
+    # The edit that holds words of the first flag, else the first edit.
+    flagged = (edit for edit in pair.edits if pair.flags and holds(pair, edit, pair.flags[0]))
+    return pieces(pair, _CONTEXT, _EXCERPT, near=next(flagged, pair.edits[0]))

@@ -284,8 +284,7 @@ class Carrier:
     def finish(self, partners: dict[int, Element]) -> None:
         """Complete the bookmarks: drop halves, lead references to those that have a new name, add those that stay.
 
-        Args:
-            partners: paragraphs of A by the `id` of the paragraph of B that they became.
+        The `partners` are paragraphs of A by the `id` of the paragraph of B that they became.
         """
         wanted = dict.fromkeys(name for element in self._referring for name in _referred(element))
         starts = {start.get(qn("w:name")): start for start in self.b.element.iter(qn("w:bookmarkStart"))}

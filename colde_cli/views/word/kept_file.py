@@ -188,7 +188,7 @@ class StoryWriter:
         else:
             new = self._properties_of(other, changes)
         old = block.element.find(PROPERTIES)
-        if not self._differs(old, new):
+        if all(values(old, name) == values(new, name) for name in COMPARED):
             return
         properties = child(block.element, "w:pPr", first=True)
         record = build("w:pPr", *(deepcopy(item) for item in properties if item.tag not in _NOT_RECORDED))
@@ -210,9 +210,6 @@ class StoryWriter:
         made = build("w:pPr") if properties is None else deepcopy(properties)
         set_style(made, self.neighbours.style(level))
         return made
-
-    def _differs(self, old: Element | None, new: Element | None) -> bool:
-        return any(values(old, name) != values(new, name) for name in COMPARED)
 
     def _properties_of(self, element: Element, changes: StoryChanges) -> Element | None:
         """The `w:pPr` of a paragraph of B, as it is in A."""
@@ -266,7 +263,8 @@ class StoryWriter:
         assert self.carrier is not None
         self.carrier.adopt(copy.element, changes.b.part, changes.a.part)
         self._mark_new_notes()
-        self._wrap(copy.element, Operation.INSERTED, part.remarks)
+        for group in neighbours(list(runs_of(copy.element))):
+            self.around(group, Operation.INSERTED, part.remarks)
         return [inner for inner in copy.element if inner.tag != PROPERTIES]
 
     def looks(self, changes: StoryChanges, block: StoryParagraph, start: int, part: Stretch) -> list[ChangedLook]:
@@ -288,11 +286,6 @@ class StoryWriter:
         assert self.carrier is not None
         while self.carrier.new_notes:
             self.mark_all(self.carrier.new_notes.pop(), Operation.INSERTED)
-
-    def _wrap(self, root: Element, operation: Operation, remarks: tuple[int, ...]) -> None:
-        """Mark all runs of a paragraph as inserted or deleted."""
-        for group in neighbours(list(runs_of(root))):
-            self.around(group, operation, remarks)
 
     def around(self, group: Sequence[Element], operation: Operation, remarks: tuple[int, ...]) -> Element:
         """Mark neighbouring runs as inserted or deleted."""
@@ -316,11 +309,7 @@ class StoryWriter:
     def mark_all(
         self, root: Element, operation: Operation, remarks: tuple[int, ...] = (), *, ends: bool = False
     ) -> None:
-        """Mark the content of all paragraphs under an element, and all ends but the last.
-
-        Args:
-            ends: mark the last end, too.
-        """
+        """Mark the content of all paragraphs under an element, and all ends; the last one only if `ends`."""
         found = [one for one in root.iter(PARAGRAPH) if not _in_box(one, root)]
         for number, paragraph in enumerate(found):
             runs = list(runs_of(paragraph))
@@ -466,11 +455,7 @@ class ParagraphEdits:
         self._inserted.append((self._done, paragraph))
 
     def write(self, *, everything: bool) -> list[Element]:
-        """Write the changes; return the new paragraphs before this one.
-
-        Args:
-            everything: delete what is no text, too.
-        """
+        """Write the changes, of `everything` what is no text, too; return the new paragraphs before this one."""
         cuts = {place for begin, end, _ in self._deleted for place in (begin, end)}
         cuts |= {place for place, _ in self._inserted}
         cuts |= {place for look in self._looks for place in (look.start, look.end)}

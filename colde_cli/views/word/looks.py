@@ -77,14 +77,9 @@ def _insert(properties: Element, made: Element, order: list[str]) -> None:
 def changed_looks(
     a: StoryParagraph, b: StoryParagraph, starts: tuple[int, int], length: int, adopted: Callable[[Element], Element]
 ) -> Iterator[ChangedLook]:
-    """Find the letters that look different in a stretch that both paragraphs have.
+    """Find the letters that look different in a stretch of so many characters, which `starts` there in both.
 
-    Args:
-        a: of A.
-        b: of B.
-        starts: of the stretch in both, in characters.
-        length: of the stretch.
-        adopted: makes properties of B fit for A.
+    `adopted` makes properties of B fit for A.
     """
     waiting: tuple[ChangedLook, Element, Element] | None = None
     for start, end, one, other in _overlaps(a, b, starts, length):

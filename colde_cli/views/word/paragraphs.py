@@ -135,9 +135,7 @@ def flag_sentence(flag: Flag) -> str:
 def paragraphs(text: TrackedText, notes: Mapping[int, Remark] = _NO_REMARKS) -> tuple[TrackedParagraph, ...]:
     """Cut merged text after every end of a paragraph, and at the ends of the text that a remark is about.
 
-    Args:
-        text: is cut.
-        notes: remarks by their numbers.
+    The remarks come by their numbers.
     """
     a, b = text.a, text.b
     about_a = _RemarkIndex((number, note.a) for number, note in notes.items())

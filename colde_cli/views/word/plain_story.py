@@ -59,14 +59,7 @@ class PlainStories:
 def plain_stories(
     flows: tuple[Flow, Flow], found: Sequence[Anchor], elements: Sequence[Element | None], notes: Notes, reader: Reader
 ) -> PlainStories:
-    """Turn the blocks of B into elements.
-
-    Args:
-        flows: of both documents.
-        found: the stretches of them that are versions of each other.
-        elements: of the blocks of A.
-        notes: of A.
-        reader: of its stories.
+    """Turn the blocks of B into elements, given the stretches that are versions of each other, and what A has.
 
     Raises:
         NotKept: something changed in a text of A whose place is not known.
@@ -181,10 +174,7 @@ def _table(text: str, like: Element) -> Element:
 class Neighbours:
     """Finds the paragraph of A whose looks a new one takes: the nearest of its level, not in a list if there is one.
 
-    Args:
-        file: of A.
-        elements: the blocks of its body.
-        levels: of headings in both files, by their element.
+    The elements are the blocks of the body of A; `levels` are those of headings in both files, by their element.
     """
 
     def __init__(self, file: WordFile, elements: Sequence[Element], levels: Mapping[Element, int]) -> None:

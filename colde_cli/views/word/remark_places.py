@@ -59,14 +59,10 @@ def remark_places(
     body: StoryChanges,
     inner: Iterable[tuple[Element, StoryChanges]] = (),
 ) -> RemarkPlaces:
-    """Find the places of remarks about stretches of two documents.
+    """Find the places of remarks about characters of the flows of two documents, whose blocks have these elements.
 
-    Args:
-        remarks: about characters of `flows`.
-        flows: of both documents, as colde reads them.
-        elements: of the blocks of both.
-        body: the changes of their bodies.
-        inner: notes and text boxes beside those that `body` knows, each with its reference or object in the body.
+    The notes and text boxes `inner` are those that the changes of the `body` do not know, each with its reference or
+    object there.
     """
     made = RemarkPlaces()
     numbers = [{block.element: index for index, block in enumerate(story.blocks)} for story in (body.a, body.b)]

@@ -100,7 +100,7 @@ class StoryComparer:
 
     def compare(self, a: Story, b: Story, links: Sequence[tuple[_Range, _Range]] = ()) -> StoryChanges:
         """Compare two stories; `links` are blocks of both that are versions of each other, in order."""
-        groups = list(filter(self._stays(a, b), _with_last_ones(a, b, _groups(a, b, links))))
+        groups = [pair for pair in _with_last_ones(a, b, _groups(a, b, links)) if self._stays((a, b), pair)]
         flows = _flow(a, groups, 0), _flow(b, groups, 1)
         whole = tuple([*_whole_fields(flow, story)] for flow, story in zip(flows, (a, b), strict=True))
         text = merge(*flows, _anchors(flows, groups), whole=(whole[0], whole[1]))
@@ -112,12 +112,9 @@ class StoryComparer:
         made.inner = list(self._inner(made))
         return made
 
-    def _stays(self, a: Story, b: Story) -> Callable[[tuple[_Range, _Range]], bool]:
-        def stays(pair: tuple[_Range, _Range]) -> bool:
-            blocks = (story.blocks[first:last] for story, (first, last) in zip((a, b), pair, strict=True))
-            return not any(block.element in own for own, side in zip(self.apart, blocks, strict=True) for block in side)
-
-        return stays
+    def _stays(self, stories: tuple[Story, Story], pair: tuple[_Range, _Range]) -> bool:
+        blocks = (story.blocks[first:last] for story, (first, last) in zip(stories, pair, strict=True))
+        return not any(block.element in own for own, side in zip(self.apart, blocks, strict=True) for block in side)
 
     def _rows(self, a: StoryTable, b: StoryTable) -> list[RowChanges]:
         keys = [["\v".join(cell.text for cell in row) for row in table.rows] for table in (a, b)]
@@ -232,8 +229,7 @@ def _paired(
 ) -> Iterator[tuple[int, int]]:
     """Pair texts: equal ones, and between them those that are alike.
 
-    Args:
-        in_order: as many texts as on the other side that all fit are pairs, however different they are.
+    With `in_order`, as many texts as on the other side that all fit are pairs, however different they are.
     """
     done = 0, 0
     for i, j, k, n in [*changed_blocks(a, b), (len(a), len(a), len(b), len(b))]:
@@ -309,7 +305,10 @@ def _whole_fields(flow: Flow, story: Story) -> Iterator[Span]:
 
 def _anchors(flows: tuple[Flow, Flow], groups: Sequence[tuple[_Range, _Range]]) -> Iterator[Anchor]:
     for pair in groups:
-        a, b = (Span(flow.starts[own[0]], _end(flow, own[1] - 1)) for flow, own in zip(flows, pair, strict=True))
+        a, b = (
+            Span(flow.starts[first], flow.starts[last - 1] + len(flow.blocks[last - 1].text))
+            for flow, (first, last) in zip(flows, pair, strict=True)
+        )
         last = [own[1] == len(flow.blocks) for flow, own in zip(flows, pair, strict=True)]
         texts = flows[0].text[a.start : a.end], flows[1].text[b.start : b.end]
         edits = () if texts[0] == texts[1] else redline(*texts)
@@ -363,7 +362,3 @@ def _letters_after(text: str, place: int) -> int:
 def _divides(text: str, place: int) -> bool:
     """Whether a place is inside a word."""
     return _IN_WORD.match(text, max(0, place - 1)) is not None and _IN_WORD.match(text, place) is not None
-
-
-def _end(flow: Flow, index: int) -> int:
-    return flow.starts[index] + len(flow.blocks[index].text)

@@ -96,12 +96,8 @@ def redline_docx(
     same date the same documents give the same bytes.
 
     Args:
-        a: the first document.
-        b: the second.
-        alignment: of `a` and `b`.
         ignore: such differences are as in B, without a mark.
         outside: differences beside the text: comments at the first paragraph.
-        authorship: author and date of the changes, and what becomes of earlier ones.
     """
     beside = [f"{TITLE}: {row_line(row)}." for row in outside_rows(outside)]
     warnings: tuple[str, ...] = ()

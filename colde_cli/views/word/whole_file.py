@@ -206,12 +206,7 @@ def write_changes(
     """Write the changes between a Word file and another document into that file.
 
     Args:
-        a: a Word file.
-        b: a Word file or not.
-        alignment: of both.
-        remarks: about stretches of their flows.
-        flows: of both.
-        marker: makes the marks of changes.
+        remarks: about stretches of the flows of both.
         apart: numbers of paragraphs and tables of both bodies that are deleted and inserted as a whole.
         text: the changes of the flows to write into paragraphs, where B is no Word file; None finds them.
 
