@@ -207,11 +207,9 @@ def _outline(document: Document) -> str:
     from rich.text import Text
 
     from colde_cli.views.console import rendered
-    from colde_cli.views.wording import heading, page_range, plural, shorten
+    from colde_cli.views.wording import document_facts, heading, page_range, shorten
 
-    pages, sections = document.report.pages, document.sections
-    facts = [plural(pages, "page")] if pages else []
-    facts += [plural(len(sections), "section"), plural(len(document.text.split()), "word")]
+    sections, facts = document.sections, document_facts(document)
     lines = [Text(shorten(document.title, 160), style="bold cyan"), Text(" · ".join(facts), style="dim")]
     for section in sections[:_MAX_HEADINGS]:
         indent, place = "  " * max(1, section.level), page_range(section.pages)

@@ -11,6 +11,7 @@ from colde_cli.documents.outside import OutsideText, UnreadPart
 from colde_cli.documents.passages import whole_pages
 from colde_cli.evaluation.result import Evaluation
 from colde_cli.similarity.pairs import State
+from colde_cli.similarity.plain_data import rounded
 from colde_cli.similarity.triage import weight
 from colde_cli.views.changes import TITLE, marked, outside_state, pieces
 from colde_cli.views.escaping import spreadsheet
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from colde_cli.similarity.outside_changes import OutsideComparison
     from colde_cli.similarity.pairs import PassagePair
 
-_DECIMALS = 6
 _SIDE = ("section", "first_page", "last_page", "text")
 PASSAGE_COLUMNS = (
     *("state", "score", "weight", "flags", "flagged", "edits"),
@@ -213,7 +213,7 @@ def _file(change: FileChange) -> Sequence[Cell]:
 
 
 def _rounded(*numbers: float | None) -> tuple[float | None, ...]:
-    return tuple(None if number is None else round(number, _DECIMALS) for number in numbers)
+    return tuple(map(rounded, numbers))
 
 
 def evaluation_csv(evaluation: Evaluation) -> str:

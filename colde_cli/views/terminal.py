@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
     from colde_cli.similarity.section_changes import SectionChange
-    from colde_cli.views.blocks import Block, ComparedDocument, ListedDocument, Page, Score
+    from colde_cli.views.blocks import Block, ListedDocument, Page, Score
 
 _GAUGE = 40
 _VERDICT_STYLES = {True: "bold green", False: "bold yellow", None: "bold"}
@@ -275,7 +275,8 @@ def _sides(page: Page) -> Grid:
     grid.add_column(ratio=1)
     for side in page.sides:
         grid.add_row(side.letter, Text(wording.shorten(side.title, 160), "bold"))
-        facts = [Text(fact, "dim") for fact in _size(side)]
+        size = wording.size_facts(side.file, side.pages, side.sections, side.words)
+        facts = [Text(fact, "dim") for fact in size]
         if side.path:
             facts[0].stylize(file_link(side.path))
         grid.add_row("", WrappedFacts(facts))
@@ -284,12 +285,6 @@ def _sides(page: Page) -> Grid:
     if page.ignored:
         grid.add_row("", Text(f"Ignored: {page.ignored}", "yellow"))
     return grid
-
-
-def _size(side: ComparedDocument) -> list[str]:
-    facts = [side.file] if side.path else []
-    facts += [wording.plural(side.pages, "page")] if side.pages else []
-    return [*facts, wording.plural(side.sections, "section"), wording.plural(side.words, "word")]
 
 
 def _score(score: Score, model: str) -> Group:

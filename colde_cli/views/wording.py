@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from colde_cli.corpus.subjects import Clusters
     from colde_cli.documents.document import Chunk, Document, Section
     from colde_cli.documents.passages import Passage
-    from colde_cli.encoder.encoding import Encoding
     from colde_cli.scoring.profile import FieldInfo
     from colde_cli.scoring.score import ScorePart
     from colde_cli.similarity.comparison import Comparison
@@ -136,12 +135,16 @@ def percent(probability: float) -> str:
 # Documents and places in them
 
 
-def document_facts(encoding: Encoding, name: str) -> list[str]:
-    """The name of its file, pages, sections and words of a document."""
-    document, pages = encoding.document, encoding.document.report.pages
-    facts = [name] if document.path else []
+def size_facts(name: str, pages: int | None, sections: int, words: int) -> list[str]:
+    """The name of its file, pages, sections and words of a document, as far as it has them."""
+    facts = [name] if name else []
     facts += [plural(pages, "page")] if pages else []
-    return [*facts, plural(len(document.sections), "section"), plural(len(document.text.split()), "word")]
+    return [*facts, plural(sections, "section"), plural(words, "word")]
+
+
+def document_facts(document: Document, name: str = "") -> list[str]:
+    """The facts on the size of a document."""
+    return size_facts(name, document.report.pages, len(document.sections), len(document.text.split()))
 
 
 def left_out(document: Document) -> str:

@@ -113,7 +113,7 @@ def heads(comparison: Comparison) -> list[dict[str, Any]]:
             "letter": letter,
             "title": title,
             "label": label,
-            "facts": " · ".join(wording.document_facts(encoding, file)),
+            "facts": " · ".join(wording.document_facts(encoding.document, file)),
             "warnings": _warnings(encoding.document.report),
         }
         for letter, encoding, title, label, file in zip("AB", encodings, titles, labels, files, strict=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from colde_cli.views.word.plain_story import Neighbours
     from colde_cli.views.word.remark_places import RemarkPlaces
 
+_Item = TypeVar("_Item")
 _END = "end"
 """The name of an element that marks the end of a new paragraph, until the content before it is moved there."""
 _FIELD = (qn("w:fldChar"), qn("w:instrText"))
@@ -391,12 +392,17 @@ def _in_box(element: Element, root: Element) -> bool:
 
 def neighbours(runs: Iterable[Element]) -> Iterator[list[Element]]:
     """Group the runs that follow each other directly."""
-    group: list[Element] = []
-    for run in runs:
-        if group and group[-1].getnext() is not run:
+    return _grouped(runs, lambda one, other: one.getnext() is other)
+
+
+def _grouped(items: Iterable[_Item], follows: Callable[[_Item, _Item], bool]) -> Iterator[list[_Item]]:
+    """Group items, each of which follows the one before it."""
+    group: list[_Item] = []
+    for item in items:
+        if group and not follows(group[-1], item):
             yield group
             group = []
-        group.append(run)
+        group.append(item)
     if group:
         yield group
 
@@ -471,7 +477,8 @@ class ParagraphEdits:
             remarks = tuple(dict.fromkeys(number for _, _, stretch in self._deleted for number in stretch.remarks))
             self._delete(_without_open_fields([one.run for one in spans]), remarks)
         else:
-            for pieces in _touching(self._deleted):
+            # Deleted stretches that follow each other directly: remarks cut them, not what is deleted.
+            for pieces in _grouped(self._deleted, lambda one, other: one[1] == other[0]):
                 inside = [one for one in spans if one.inside(pieces[0][0], pieces[-1][1])]
                 marked = set(_without_open_fields([one.run for one in inside]))
                 for begin, end, stretch in pieces:
@@ -543,18 +550,6 @@ class ParagraphEdits:
             self.paragraph.remove(end)
             self._writer.marker.end(made, Operation.INSERTED)
             yield made
-
-
-def _touching(pieces: Sequence[tuple[int, int, Stretch]]) -> Iterator[list[tuple[int, int, Stretch]]]:
-    """Group deleted stretches that follow each other directly: remarks cut them, not what is deleted."""
-    group: list[tuple[int, int, Stretch]] = []
-    for piece in pieces:
-        if group and group[-1][1] != piece[0]:
-            yield group
-            group = []
-        group.append(piece)
-    if group:
-        yield group
 
 
 def _around(spans: Sequence[RunSpan], place: int) -> tuple[Element | None, Element | None]:

@@ -15,23 +15,20 @@ from colde_cli.similarity.merging import Merge, shown
 from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.tracked_changes import BREAK, Flow
 from colde_cli.views.changes import TITLE, outside_rows, row_line
-from colde_cli.views.word.carried import notes_of
 from colde_cli.views.word.earlier import number_of
 from colde_cli.views.word.markup import CHANGE, Element, Marker
-from colde_cli.views.word.paragraphs import Remark, paragraphs
-from colde_cli.views.word.stories import WordPart
+from colde_cli.views.word.paragraphs import Remark
 from colde_cli.views.word.tracked_file import (
     COLDE,
     Authorship,
     WordRedline,
+    kept_or_why,
     new_file,
-    not_kept,
     packed,
     read_resolved,
-    set_properties,
 )
 from colde_cli.views.word.whole_file import WholeFile, write_changes
-from colde_cli.views.word.word_source import NotKept, is_word_file
+from colde_cli.views.word.word_source import NotKept
 from colde_cli.views.wording import shorten
 
 if TYPE_CHECKING:
@@ -76,28 +73,20 @@ def merge_docx(merge: Merge, authorship: Authorship = COLDE) -> WordRedline:
     authors = {number: author_names(merge.names, who) for number, (_, who) in enumerate(changes)}
     notes = [*authored, *_conflicts(merge)]
     beside = list(_beside(merge))
-    warnings: tuple[str, ...] = tuple(beside)
     first = authorship.marker()
 
     def marker() -> _AuthorMarker:
         return _AuthorMarker(first.date, first.author, first.keeps, authors=authors)
 
-    if is_word_file(merge.base):
-        try:
-            return WordRedline(_with_layout(merge, notes, marker(), beside), warnings)
-        except NotKept as reason:
-            warnings += (not_kept(merge.base, str(reason)),)
-        except Exception as error:
-            # Word files hold what no one foresees; the edits must not be lost with their layout.
-            warnings += (not_kept(merge.base, f"it is built in an unknown way ({type(error).__name__})"),)
+    told = tuple(beside)
+    written = kept_or_why(merge.base, lambda: WordRedline(_with_layout(merge, notes, marker(), beside), told))
+    if isinstance(written, WordRedline):
+        return written
     made = marker()
-    file = new_file(
-        merge.text, paragraphs(merge.text, dict(enumerate(notes))), made, (merge.base.title, merge.base.title)
-    )
+    file = new_file(merge.text, notes, made, (merge.base.title, merge.base.title))
     made.finish(file, notes, beside)
     _complete_authors(file.element.body, merge, made)
-    set_properties(file, merge.base.title, made)
-    return WordRedline(packed(file), warnings)
+    return WordRedline(packed(file), told + written)
 
 
 def _conflicts(merge: Merge) -> Iterator[Remark]:
@@ -185,7 +174,7 @@ def read_reviewer(content: bytes, names: Sequence[str], reviewer: int, since: in
     Earlier changes of the base, up to the number `since`, are accepted.
     """
     file = docx.Document(BytesIO(content))
-    for root in WholeFile(file, WordPart(file.part, file.element), notes_of(file)).roots():
+    for root in WholeFile.of(file).roots():
         for mark in list(root.iter(*_OTHER)):
             who = set(mark.get(qn("w:author"), "").split(" & "))
             own = since is None or number_of(mark) > since

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.pairs import Alignment
     from colde_cli.similarity.tracked_changes import TrackedText
-    from colde_cli.views.word.paragraphs import TrackedParagraph
+    from colde_cli.views.word.paragraphs import Remark, TrackedParagraph
 
 _OLDEST = (1980, 1, 1, 0, 0, 0)
 """The date of every part of the ZIP file: the first that the format can hold."""
@@ -100,42 +100,40 @@ def redline_docx(
         outside: differences beside the text: comments at the first paragraph.
     """
     beside = [f"{TITLE}: {row_line(row)}." for row in outside_rows(outside)]
-    warnings: tuple[str, ...] = ()
-    if is_word_file(a):
-        try:
-            if ignore.names or ignore.like:
-                raise NotKept("differences are ignored")
-            if any(document.report.skipped_sections for document in (a, b)):
-                raise NotKept("sections were left out")
-            return _with_layout(a, b, alignment, authorship, beside)
-        except NotKept as reason:
-            warnings = (not_kept(a, str(reason)),)
-        except Exception as error:
-            # Word files hold what no one foresees; the comparison must not be lost with their layout.
-            warnings = (not_kept(a, f"it is built in an unknown way ({type(error).__name__})"),)
-    if a.report.tracked:
-        warnings += (f"Its earlier tracked changes are {a.report.tracked_as}.",) if warnings else ()
+
+    def into_the_file_of_a() -> WordRedline:
+        if ignore.names or ignore.like:
+            raise NotKept("differences are ignored")
+        if any(document.report.skipped_sections for document in (a, b)):
+            raise NotKept("sections were left out")
+        return _with_layout(a, b, alignment, authorship, beside)
+
+    written = kept_or_why(a, into_the_file_of_a)
+    if isinstance(written, WordRedline):
+        return written
+    warnings = written
+    if a.report.tracked and warnings:
+        warnings += (f"Its earlier tracked changes are {a.report.tracked_as}.",)
     marker = authorship.marker()
     text = tracked_text(a, b, alignment, ignore)
     notes = remarks(a, b, alignment, text)
-    file = new_file(text, paragraphs(text, dict(enumerate(notes))), marker, (a.title, b.title))
+    file = new_file(text, notes, marker, (a.title, b.title))
     marker.finish(file, notes, beside)
-    set_properties(file, b.title, marker)
     return WordRedline(packed(file), warnings)
 
 
-def set_properties(file: WordFile, title: str, marker: Marker) -> None:
-    """State what a new file is, who made it, and when."""
-    properties = file.core_properties
-    properties.title = plain(title)[:255]
-    properties.author = properties.last_modified_by = marker.author
-    properties.comments = ""
-    properties.created = properties.modified = marker.date.replace(microsecond=0, tzinfo=None)
-
-
-def not_kept(document: Document, reason: str) -> str:
-    """The warning that the layout of a document was lost."""
-    return f"The layout of {file_name(document.path)} was not kept: {reason}."
+def kept_or_why(document: Document, write: Callable[[], WordRedline]) -> WordRedline | tuple[str, ...]:
+    """What is written into the file of a document, if that is a Word file; else the warning that its layout is lost."""
+    if not is_word_file(document):
+        return ()
+    try:
+        return write()
+    except NotKept as error:
+        reason = str(error)
+    except Exception as error:
+        # Word files hold what no one foresees; the changes must not be lost with their layout.
+        reason = f"it is built in an unknown way ({type(error).__name__})"
+    return (f"The layout of {file_name(document.path)} was not kept: {reason}.",)
 
 
 def _with_layout(
@@ -200,17 +198,22 @@ def packed(file: WordFile) -> bytes:
     return packed.getvalue()
 
 
-def new_file(text: TrackedText, found: Sequence[TrackedParagraph], marker: Marker, titles: tuple[str, str]) -> WordFile:
-    """Make a Word file of merged text; a first paragraph with the words of a title looks like one."""
+def new_file(text: TrackedText, notes: Sequence[Remark], marker: Marker, titles: tuple[str, str]) -> WordFile:
+    """Make a Word file of merged text, with the title of B; a first paragraph with words of a title looks like one."""
     document = docx.Document()
     _prepare_styles(document)
+    properties = document.core_properties
+    properties.title = plain(titles[1])[:255]
+    properties.author = properties.last_modified_by = marker.author
+    properties.comments = ""
+    properties.created = properties.modified = marker.date.replace(microsecond=0, tzinfo=None)
     # The template has a second copy of all styles for Word 2007; it would contradict the first.
     for number, relation in list(document.part.rels.items()):
         if relation.reltype.endswith("/stylesWithEffects"):
             document.part.drop_rel(number)
     body = document.element.body
     last = body.find(qn("w:sectPr"))
-    for paragraph in found:
+    for paragraph in paragraphs(text, dict(enumerate(notes))):
         last.addprevious(_paragraph(text, paragraph, marker, titles))
     return document
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from colde_cli.views.word.plain_story import Neighbours, inner_stories, plain_st
 from colde_cli.views.word.remark_places import remark_places
 from colde_cli.views.word.stories import Reader, Signs, Story, StoryTable, WordPart, boxes_of, read_story
 from colde_cli.views.word.story_changes import Notes, StoryChanges, StoryComparer
-from colde_cli.views.word.word_source import NotKept, is_word_file, word_source
+from colde_cli.views.word.word_source import NotKept, block_elements, is_word_file, opened
 
 if TYPE_CHECKING:
     from docx.document import Document as WordFile
@@ -52,13 +53,27 @@ class WholeFile:
     file: WordFile
     body: WordPart
     notes: dict[str, WordPart]
+    elements: tuple[Element | None, ...] = ()
+    """The paragraph or table of each block of its document; None for a block outside the body, such as a note."""
 
     @classmethod
-    def of(cls, file: WordFile, tracked: Tracked) -> WholeFile:
-        """Read a file with its tracked changes accepted, rejected, or held."""
+    def of(cls, file: WordFile, settled: Callable[[Element], object] = lambda root: None) -> WholeFile:
+        """Read a file, its tracked changes `settled` in each of its parts."""
         made = cls(file, WordPart(file.part, file.element), notes_of(file))
         for root in made.roots():
-            settle(root, tracked)
+            settled(root)
+        return made
+
+    @classmethod
+    def read(cls, document: Document, tracked: Tracked) -> WholeFile:
+        """Open the file of a document; `tracked`: what becomes of its tracked changes.
+
+        Raises:
+            NotKept: the file is no longer there or no Word file.
+        """
+        content, file = opened(document.path)
+        made = cls.of(file, partial(settle, tracked=tracked))
+        made.elements = tuple(block_elements(document, content, file.element.body))
         return made
 
     def release(self, since: int | None) -> None:
@@ -72,11 +87,7 @@ class WholeFile:
     @classmethod
     def resolved(cls, content: bytes, *, accept: bool, since: int | None = None) -> WholeFile:
         """Read a packed file with its tracked changes accepted, or those numbered after `since` rejected."""
-        file = docx.Document(BytesIO(content))
-        made = cls(file, WordPart(file.part, file.element), notes_of(file))
-        for root in made.roots():
-            resolve(root, accept=accept, since=since)
-        return made
+        return cls.of(docx.Document(BytesIO(content)), partial(resolve, accept=accept, since=since))
 
     def roots(self) -> Iterator[Element]:
         """Yield the root of every part with text."""
@@ -214,64 +225,68 @@ def write_changes(
         NotKept: a file cannot be opened, or something changed whose place is not known.
     """
     found = anchors(a, b, alignment, flows)
+    own, other = (Tracked.REJECT if one.report.rejected else Tracked.ACCEPT for one in (a, b))
+    file = WholeFile.read(a, Tracked.KEEP if marker.keeps and own is Tracked.ACCEPT else own)
+    marker.begin_after(last_number(file.roots()))
     if is_word_file(b):
-        return _write_word(a, b, found, remarks, flows, marker, apart)
-    return _write_plain(a, b, found, remarks, flows, marker, apart, text)
+        plan = _of_word_file(file, WholeFile.read(b, other), found, flows, apart)
+    else:
+        plan = _of_text(file, found, flows, apart, text)
+    places = remark_places(remarks, flows, plan.elements, plan.stories[0], plan.inner)
+    writer = StoryWriter(marker, plan.reader, plan.carrier, file.all_notes(), places, plan.looks)
+    for story in (*plan.stories, *(story for _, story in plan.inner)):
+        writer.write(story)
+    if plan.carrier is not None:
+        plan.carrier.finish(writer.partners)
+    file.release(marker.since)
+    reader = replace(plan.reader, lost=frozenset())
+    return KeptFile(file.file, plan.expected, reader, places.finish(marker, remarks), marker.since)
 
 
-def _write_word(
-    a: Document,
-    b: Document,
-    found: Sequence[Anchor],
-    remarks: Sequence[Remark],
-    flows: tuple[Flow, Flow],
-    marker: Marker,
-    apart: _Apart,
-) -> KeptFile:
-    ways = _ways(a, b, marker)
-    sources = word_source(a, ways[0]), word_source(b, ways[1])
-    own, other = files = [WholeFile.of(source.file, way) for source, way in zip(sources, ways, strict=True)]
-    marker.begin_after(last_number(own.roots()))
-    elements = sources[0].elements, sources[1].elements
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be written into a file.
+
+    Attributes:
+        stories: the changes of its body, then those of headers and footers.
+        inner: those of notes and text boxes that the body does not hold, each with its reference or object there.
+    """
+
+    expected: tuple[list[list[object]], list[list[object]]]
+    reader: Reader
+    elements: tuple[Sequence[Element | None], Sequence[Element | None]]
+    stories: Sequence[StoryChanges]
+    inner: Sequence[tuple[Element, StoryChanges]] = ()
+    carrier: Carrier | None = None
+    looks: Neighbours | None = None
+
+
+def _of_word_file(
+    own: WholeFile, other: WholeFile, found: Sequence[Anchor], flows: tuple[Flow, Flow], apart: _Apart
+) -> _Plan:
     reader = Reader(Signs())
     expected = other.signature(reader), own.signature(reader)
     if own.inner_files(reader) != other.inner_files(reader):
         raise NotKept("a document inside it changed")
-    compared = _compared(files, elements, found, flows, reader, apart)
+    compared = _compared((own, other), found, flows, reader, apart)
     if lost := frozenset(_lost_bookmarks(compared)):
         for changes in (inner for story in compared for inner in story.stories()):
             changes.a.drop_added()
-        compared = _compared(files, elements, found, flows, replace(reader, lost=lost), apart)
+        reader = replace(reader, lost=lost)
+        compared = _compared((own, other), found, flows, reader, apart)
     carrier = Carrier(own.file, other.file, own.notes, other.notes, lost)
-    places = remark_places(remarks, flows, elements, compared[0])
-    writer = StoryWriter(marker, replace(reader, lost=lost), carrier, own.all_notes(), places)
-    for story in compared:
-        writer.write(story)
-    carrier.finish(writer.partners)
-    own.release(marker.since)
-    return KeptFile(own.file, expected, reader, places.finish(marker, remarks), marker.since)
+    return _Plan(expected, reader, (own.elements, other.elements), compared, carrier=carrier)
 
 
-def _write_plain(
-    a: Document,
-    b: Document,
-    found: Sequence[Anchor],
-    remarks: Sequence[Remark],
-    flows: tuple[Flow, Flow],
-    marker: Marker,
-    apart: _Apart,
-    text: TrackedText | None,
-) -> KeptFile:
-    way, _ = _ways(a, b, marker)
-    source = word_source(a, way)
-    own = WholeFile.of(source.file, way)
-    marker.begin_after(last_number(own.roots()))
+def _of_text(
+    own: WholeFile, found: Sequence[Anchor], flows: tuple[Flow, Flow], apart: _Apart, text: TrackedText | None
+) -> _Plan:
     reader, notes = Reader(Signs(), plain=True), own.all_notes()
-    stories = plain_stories(flows, found, source.elements, notes, reader)
+    stories = plain_stories(flows, found, own.elements, notes, reader)
     before = read_story(own.body.root.body, own.body, reader)
     after = read_story(stories.body, own.body, reader)
     expected = [_signature(after, reader, notes)], [_signature(before, reader, notes)]
-    elements = source.elements, tuple(stories.elements)
+    elements = own.elements, tuple(stories.elements)
     comparer = StoryComparer(reader, (notes, notes), _elements_of((before, after), apart))
     body = comparer.compare(before, after, list(_links(found, flows, elements, (before, after))))
     body.text = (_in_stories(text, elements, body) if text else None) or body.text
@@ -279,18 +294,7 @@ def _write_plain(
     inner = [
         (host, comparer.compare(one, two)) for host, one, two in inner_stories(stories.inner, notes, own.body, reader)
     ]
-    places = remark_places(remarks, flows, elements, body, inner)
-    writer = StoryWriter(marker, reader, None, notes, places, looks)
-    for story in (body, *(story for _, story in inner)):
-        writer.write(story)
-    own.release(marker.since)
-    return KeptFile(own.file, expected, reader, places.finish(marker, remarks), marker.since)
-
-
-def _ways(a: Document, b: Document, marker: Marker) -> tuple[Tracked, Tracked]:
-    """What becomes of the tracked changes of A and of B, as they were read; those of B are not kept."""
-    own, other = (Tracked.REJECT if one.report.rejected else Tracked.ACCEPT for one in (a, b))
-    return Tracked.KEEP if marker.keeps and own is Tracked.ACCEPT else own, other
+    return _Plan(expected, reader, elements, [body], inner, looks=looks)
 
 
 def _in_stories(
@@ -367,18 +371,13 @@ class _StoryPlaces:
 
 
 def _compared(
-    files: Sequence[WholeFile],
-    elements: tuple[Sequence[Element | None], Sequence[Element | None]],
-    found: Sequence[Anchor],
-    flows: tuple[Flow, Flow],
-    reader: Reader,
-    apart: _Apart,
+    files: tuple[WholeFile, WholeFile], found: Sequence[Anchor], flows: tuple[Flow, Flow], reader: Reader, apart: _Apart
 ) -> list[StoryChanges]:
     """Compare the bodies of two files, then their headers and footers."""
     a, b = (read_story(file.body.root.body, file.body, reader) for file in files)
     notes = files[0].all_notes(), files[1].all_notes()
     comparer = StoryComparer(reader, notes, _elements_of((a, b), apart))
-    linked = list(_links(found, flows, elements, (a, b)))
+    linked = list(_links(found, flows, (files[0].elements, files[1].elements), (a, b)))
     return [comparer.compare(a, b, linked), *_margins(files, comparer)]
 
 

@@ -18,9 +18,7 @@ from colde_cli.documents.builder import DocumentBuilder, tidy, tidy_lines
 from colde_cli.documents.office.archive import Package
 from colde_cli.documents.office.word_body import WordBody
 from colde_cli.documents.office.word_styles import WordStyles
-from colde_cli.documents.outside import Tracked
 from colde_cli.similarity.tracked_changes import Flow
-from colde_cli.views.word.earlier import settle
 from colde_cli.views.word.markup import Element
 
 if TYPE_CHECKING:
@@ -42,36 +40,17 @@ class NotKept(Exception):  # noqa: N818 - no error of the user's
     """The layout of a Word file cannot be kept; the message says why, as the end of a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class WordSource:
-    """A Word file, its tracked changes settled, and the paragraph or table of each block of its document.
-
-    Attributes:
-        elements: None for a block without an element in the body, such as a note.
-    """
-
-    file: WordFile
-    elements: tuple[Element | None, ...]
-
-
 def is_word_file(document: Document) -> bool:
     """Whether a document comes from a Word file, which can be written into."""
     return document.path.lower().endswith(".docx")
 
 
-def word_source(document: Document, tracked: Tracked = Tracked.ACCEPT) -> WordSource:
-    """Open the Word file of a document; `tracked`: what becomes of its tracked changes.
+def opened(path: str) -> tuple[bytes, WordFile]:
+    """Open a Word file.
 
     Raises:
-        NotKept: the file is no longer there or no Word file.
+        NotKept: it is no longer there, too large, or no Word file.
     """
-    content, file = _opened(document.path)
-    body = file.element.body
-    settle(body, tracked)
-    return WordSource(file, tuple(_matched(Flow.of(document), _items(content, body))))
-
-
-def _opened(path: str) -> tuple[bytes, WordFile]:
     try:
         content = Path(path).read_bytes()
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -140,8 +119,12 @@ def _items(content: bytes, body: Element) -> list[_Item]:
     return recorder.items
 
 
-def _matched(flow: Flow, items: list[_Item]) -> Iterator[Element | None]:
-    """Yield the element of each block; items that the reader left out are passed over."""
+def block_elements(document: Document, content: bytes, body: Element) -> Iterator[Element | None]:
+    """Yield the paragraph or table of a body, its tracked changes settled, that each block of a document was read from.
+
+    It is None for a block without an element there, such as a note. What the reader left out is passed over.
+    """
+    flow, items = Flow.of(document), _items(content, body)
     wanted = [block.text for block in flow.blocks]
     place, waiting = 0, list[str]()
     for item in items:
