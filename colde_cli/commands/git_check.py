@@ -24,8 +24,8 @@ from colde_cli.commands.reading_options import PasswordOption
 from colde_cli.corpus.git_changes import Change, Repository, StoredFile
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.views.output import Format, choose_format, deliver
-from colde_cli.views.wording import plural
+from colde_cli.views.output import Format, choose_format, deliver, output_trouble, show
+from colde_cli.views.wording import plain, plural
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -327,8 +327,6 @@ class _Report:
         from rich.text import Text
 
         from colde_cli.views.console import rendered, titled
-        from colde_cli.views.output import show
-        from colde_cli.views.wording import plain
 
         blocks = []
         for finding in self.findings:
@@ -366,8 +364,6 @@ class _Report:
         Raises:
             OptionError: it cannot be written.
         """
-        from colde_cli.views.output import output_trouble
-
         blocks = [f"{block}\n\n" for finding in self.findings for block in self._markdown(finding)]
         length, kept = 0, []
         for block in blocks:
@@ -380,7 +376,6 @@ class _Report:
 
     def _markdown(self, finding: _Finding) -> Iterator[str]:
         from colde_cli.views.escaping import markdown
-        from colde_cli.views.output import show
 
         yield f"## {markdown(finding.change.title)}{f' ({finding.state})' if finding.state else ''}"
         for sentence in finding.problems:

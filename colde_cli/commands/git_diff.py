@@ -19,7 +19,8 @@ from colde_cli.commands.options import DebugOption, Ignoring, Level, LevelOption
 from colde_cli.commands.reading_options import PasswordOption, SkipSectionsOption
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.views.output import deliver
+from colde_cli.views.output import deliver, show
+from colde_cli.views.wording import document_facts, heading, page_range, plain, replace_file_name, shorten
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -145,8 +146,6 @@ def _read(version: _Version, options: _Options) -> Document:
 
 def _named(sentence: str, versions: Sequence[_Version]) -> str:
     """A sentence with the names that people know in place of those of git's temporary files."""
-    from colde_cli.views.wording import replace_file_name
-
     for version in versions:
         sentence = replace_file_name(sentence, version.file, version.label)
     return sentence
@@ -154,8 +153,6 @@ def _named(sentence: str, versions: Sequence[_Version]) -> str:
 
 def _compared(documents: Sequence[Document], versions: Sequence[_Version], options: _Options) -> str:
     """Warnings, then the table: on stderr the warnings would disturb the pager."""
-    from colde_cli.views.output import show
-
     try:
         # By their own names: pictures and pages that may differ are looked at in the files.
         a, b = (replace(document, path=of.file) for document, of in zip(documents, versions, strict=True))
@@ -186,7 +183,6 @@ def _title(title: str, remark: str = "") -> str:
     from rich.text import Text
 
     from colde_cli.views.console import rendered
-    from colde_cli.views.wording import plain
 
     line = Text.assemble((plain(title), "bold"), (f"  {remark}" if remark else "", "yellow"))
     return rendered(Rule(line, align="left", style="bold"))
@@ -196,7 +192,6 @@ def _warning(sentence: str) -> str:
     from rich.text import Text
 
     from colde_cli.views.console import rendered
-    from colde_cli.views.wording import plain
 
     return rendered(Text(plain(sentence), style="yellow"))
 
@@ -207,7 +202,6 @@ def _outline(document: Document) -> str:
     from rich.text import Text
 
     from colde_cli.views.console import rendered
-    from colde_cli.views.wording import document_facts, heading, page_range, shorten
 
     sections, facts = document.sections, document_facts(document)
     lines = [Text(shorten(document.title, 160), style="bold cyan"), Text(" · ".join(facts), style="dim")]

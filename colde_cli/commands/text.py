@@ -84,8 +84,10 @@ def text(
 
         deliver(f"{replace_file_name(str(error), file, 'this file')}\n", output)
         return
+    from colde_cli.views.document_text import document_json, document_markdown
+
     reporter.about_document(document)
-    deliver(_render(document, chosen), output, chosen)
+    deliver((document_json if chosen is Format.JSON else document_markdown)(document), output, chosen)
 
 
 def _unread(file: str, read: Callable[[str], Document]) -> list[str]:
@@ -120,9 +122,3 @@ def _format(asked: Format | None, output: Path | None, file: str) -> Format:
     if asked is None and (output is None or output.suffix.lower() in ("", ".txt")):
         asked = Format.MARKDOWN
     return choose_format(asked, output, (file,), offered=FORMATS)
-
-
-def _render(document: Document, chosen: Format) -> str:
-    from colde_cli.views.document_text import document_json, document_markdown
-
-    return document_json(document) if chosen is Format.JSON else document_markdown(document)

@@ -15,7 +15,7 @@ from rich.console import Console
 from colde_cli.commands import options
 from colde_cli.commands.options import DEVICE_HELP, FOLDER_HELP, PAIRS_HELP, QUIET_HELP, option, require_extra
 from colde_cli.errors import OptionError
-from colde_cli.settings import parse_duration, parse_size
+from colde_cli.settings import parse_duration, parse_size, resolve_model
 from colde_cli.views.output import refuse_inputs
 
 if TYPE_CHECKING:
@@ -403,7 +403,6 @@ def _open_start(init: str | None, backbone: str | None) -> ModelFolder | None:
     if backbone is not None:
         raise OptionError("--init brings its own backbone; leave out --backbone.")
     from colde_cli.encoder.layout import open_folder
-    from colde_cli.settings import resolve_model
 
     return open_folder(resolve_model(init))
 
