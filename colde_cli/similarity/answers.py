@@ -27,8 +27,7 @@ from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.outside_changes import ignored_data
 from colde_cli.similarity.pairs import Alignment, PassagePair, State, extents, versions
 from colde_cli.similarity.plain_data import fields_data, model_data, source_data
-from colde_cli.similarity.remark_clues import Clued, labels, lines, quotations, without_clues
-from colde_cli.similarity.remark_terms import RemarkTerms
+from colde_cli.similarity.remark_clues import Clued, RemarkTerms, labels, lines, quotations, without_clues
 from colde_cli.similarity.section_changes import SectionState
 from colde_cli.similarity.triage import placed_data
 from colde_cli.similarity.typesetting import in_document

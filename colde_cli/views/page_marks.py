@@ -16,6 +16,7 @@ from colde_cli.documents.pdf.places import read_places
 from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.similarity.redline import redline
 from colde_cli.similarity.section_changes import SectionChange, SectionState
+from colde_cli.similarity.typesetting import in_document
 from colde_cli.views.changes import flags_of_edit
 from colde_cli.views.wording import first_capital, flag_words, pair_state, place, shorten
 
@@ -181,19 +182,14 @@ class _Marker:
 
     def _edit(self, pair: PassagePair, edit: Edit) -> Iterator[Mark]:
         """Mark the words of an edit; its span is one of the text of neighbouring passages."""
-        span = edit.a if self._in_a else edit.b
-        note = _edit_note(pair, edit)
-        start = 0
-        for passage in self._sides(pair)[0]:
-            end = start + len(passage.span)
-            shift = passage.span.start - start
-            if not len(span) and span.start <= end:
-                yield from self._gap(passage, max(start, span.start) + shift, note)
+        own, note = self._sides(pair)[0], _edit_note(pair, edit)
+        span = in_document(own, edit.a if self._in_a else edit.b)
+        for passage in own:
+            if not len(span) and span.start <= passage.span.end:
+                yield from self._gap(passage, span.start, note)
                 return
-            if (begin := max(span.start, start)) < (after := min(span.end, end)):
-                part = Span(begin + shift, after + shift)
-                yield from _by_page(self._look, self._places.quads(passage.span, part), note)
-            start = end + 2  # a blank line is between them
+            if (begin := max(span.start, passage.span.start)) < (after := min(span.end, passage.span.end)):
+                yield from _by_page(self._look, self._places.quads(passage.span, Span(begin, after)), note)
 
     def _gap(self, passage: Passage, offset: int, note: str) -> Iterator[Mark]:
         quad = self._places.caret(passage.span, offset)
