@@ -120,7 +120,7 @@ def diff(
     """
     ignored, reading = ignoring.options(), selection.arguments()
     compared: Comparing = {**reading, "ignore": ignored, "field": None if field == "none" else field}
-    run = _Run(runtime.open(model), compared, format, out, reporter)
+    run = _DiffRun(runtime.open(model), compared, format, out, reporter)
     _refuse({"--reviewer": None if merge else reviewer}, "is for --merge")
     if merge:
         others = {"--annotate": annotate, "--comments": comments, "--fail-under": fail_under, "--reports": reports}
@@ -246,7 +246,7 @@ def _annotate(comparison: Comparison, folder: Path, reading: Reading, reporter: 
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _DiffRun:
     """What is the same in every kind of comparison that the command makes, and the kinds beside two documents."""
 
     model: Model
