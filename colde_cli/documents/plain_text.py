@@ -8,12 +8,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import pairwise
 
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, Sections, finished, shown_as
 from colde_cli.documents.headings.titles import in_capitals, is_known, kind_of, longest_chain, parse_number
-from colde_cli.documents.notation import in_roman
+from colde_cli.documents.notation import from_roman
 from colde_cli.documents.outside import Account, OutsideKind
 from colde_cli.documents.pdf.prose import Hyphens, JoinedLines
 from colde_cli.errors import UnsupportedFormatError
@@ -220,12 +219,7 @@ def _value(number: str) -> int | None:
     """The value of a number in figures, or in Roman ones; None if it is none."""
     if number.isdecimal():
         return int(number) if len(number) <= 4 else None
-    return _romans().get(number.lower())
-
-
-@cache
-def _romans() -> dict[str, int]:
-    return {in_roman(number): number for number in range(1, 4000)}
+    return from_roman(number) or None
 
 
 def _first(page: Sequence[str]) -> int | None:

@@ -257,39 +257,25 @@ def _scores(scorer: PairScorer, pairs: Sequence[LabelledPair]) -> Floats:
     return np.asarray(scorer.scores([(pair.a, pair.b) for pair in pairs]), np.float64)
 
 
-def auc_tests(runs: Sequence[SystemRun]) -> list[PairedTest]:
-    """Test whether the AUC of each further system differs from that of the first, by paired bootstrap."""
+def paired_tests(runs: Sequence[SystemRun], name: str) -> list[PairedTest]:
+    """Test whether the AUC or the accuracy of each further system differs from that of the first.
+
+    AUC is tested by paired bootstrap; accuracy only where both give verdicts. The p values are corrected for the number
+    of tests.
+    """
     first, *others = runs
     tests = []
     for other in others:
-        difference, draws = _difference(other, first, "auc")
-        p = None if draws is None else bootstrap_p(draws.around(difference.value))
+        if name == "accuracy" and (first.right is None or other.right is None):
+            continue
+        value = other.measured.figures[name].value - first.measured.figures[name].value
+        draws = other.draws[name].minus(first.draws[name]) if name in other.draws else None
+        if name == "auc":
+            method, p = "paired document bootstrap", None if draws is None else bootstrap_p(draws.around(value))
+        else:
+            method, p = "McNemar, exact", mcnemar_p(other.right, first.right)
         names = other.measured.system, first.measured.system
-        tests.append(PairedTest(*names, "auc", "paired document bootstrap", difference, p, None))
-    return _corrected(tests)
-
-
-def accuracy_tests(runs: Sequence[SystemRun]) -> list[PairedTest]:
-    """Test whether each further system is right as often as the first, if both give verdicts."""
-    first, *others = runs
-    tests = []
-    for other in others:
-        if first.right is not None and other.right is not None:
-            difference, _ = _difference(other, first, "accuracy")
-            p = mcnemar_p(other.right, first.right)
-            names = other.measured.system, first.measured.system
-            tests.append(PairedTest(*names, "accuracy", "McNemar, exact", difference, p, None))
-    return _corrected(tests)
-
-
-def _difference(one: SystemRun, other: SystemRun, name: str) -> tuple[Figure, Draws | None]:
-    value = one.measured.figures[name].value - other.measured.figures[name].value
-    draws = one.draws[name].minus(other.draws[name]) if name in one.draws else None
-    return figure(value, draws), draws
-
-
-def _corrected(tests: Sequence[PairedTest]) -> list[PairedTest]:
-    """Correct the p values of the tests of one metric for their number."""
+        tests.append(PairedTest(*names, name, method, figure(value, draws), p, None))
     values = holm([test.p for test in tests])
     return [replace(test, p_holm=value) for test, value in zip(tests, values, strict=True)]
 
@@ -315,7 +301,7 @@ def _set_result(evaluation_set: EvaluationSet, runs: Sequence[SystemRun], retrie
         queries=len(evaluation_set.relevant) if searched else None,
         relevance=evaluation_set.relevance if searched else None,
         results=tuple(run.measured for run in runs),
-        tests=(*auc_tests(runs), *accuracy_tests(runs)),
+        tests=(*paired_tests(runs, "auc"), *paired_tests(runs, "accuracy")),
         notes=_set_notes(evaluation_set, retrieval),
         split=evaluation_set.split,
     )
@@ -360,6 +346,6 @@ def _macro(sets: Sequence[SetResult], runs: Sequence[Sequence[SystemRun]]) -> Se
         queries=sum(queries) if queries else None,
         relevance=None,
         results=tuple(average.measured for average in averages),
-        tests=tuple(auc_tests(averages)),
+        tests=tuple(paired_tests(averages, "auc")),
         notes=(f"The unweighted mean of {len(sets)} fields.",),
     )

@@ -33,6 +33,11 @@ def weighted_auc(related: Bools, scores: Floats, weights: Floats) -> Floats:
     return _ratio((positive * below).sum(1), positive.sum(1) * negative.sum(1), np.nan)
 
 
+def auc(related: Bools, scores: Floats) -> float:
+    """AUC of pairs that all weigh the same."""
+    return float(weighted_auc(related, scores, np.ones((1, len(related))))[0])
+
+
 def weighted_average_precision(related: Bools, scores: Floats, weights: Floats) -> Floats:
     """Area under the precision-recall curve as a step function: the mean precision at the related pairs."""
     positive, negative = (weight[:, ::-1] for weight in _weight_by_score(related, scores, weights))
@@ -115,7 +120,7 @@ def pair_metrics(
     return PairMetrics(
         pairs=len(truth),
         positives=int(truth.sum()),
-        auc=float(weighted_auc(truth, values, once)[0]),
+        auc=auc(truth, values),
         field_auc=_field_auc(truth, values, np.zeros(len(truth)) if fields is None else np.asarray(fields)),
         average_precision=float(weighted_average_precision(truth, values, once)[0]),
         threshold=cut,
@@ -132,8 +137,7 @@ def _field_auc(truth: NDArray[np.bool_], scores: NDArray[np.float64], fields: ND
     measurable = [chosen for chosen in of_files if truth[chosen].any() and not truth[chosen].all()]
     if len(measurable) < 2:
         measurable = [np.ones(len(truth), bool)]
-    aucs = [weighted_auc(truth[chosen], scores[chosen], np.ones((1, chosen.sum()))) for chosen in measurable]
-    return float(np.mean(aucs))
+    return float(np.mean([auc(truth[chosen], scores[chosen]) for chosen in measurable]))
 
 
 Points = tuple[tuple[float, float], ...]

@@ -20,7 +20,7 @@ from colde_cli.encoder.encoder import Encoder, Numbering, rearranged
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import OptionError
 from colde_cli.evaluation.data import LabelledPair, members
-from colde_cli.evaluation.metrics import weighted_auc, weighted_verdict_metrics
+from colde_cli.evaluation.metrics import auc, weighted_verdict_metrics
 from colde_cli.scoring.score import cosine, document_scores
 
 Array = NDArray[np.float64]
@@ -49,11 +49,11 @@ class PairFigures:
 
 def pair_figures(related: NDArray[np.bool_], scores: Array, clean: Array, threshold: float | None) -> PairFigures:
     """Measure scores under attack [P] beside the `clean` ones of the same pairs; their labels are `related`."""
-    ones, moved = np.ones((1, len(scores))), scores - clean
-    area = None if related.all() or not related.any() else float(weighted_auc(related, scores, ones)[0])
+    moved = scores - clean
+    area = None if related.all() or not related.any() else auc(related, scores)
     f1 = accuracy = None
     if threshold is not None:
-        figures = weighted_verdict_metrics(related, scores >= threshold, ones)
+        figures = weighted_verdict_metrics(related, scores >= threshold, np.ones((1, len(scores))))
         # F1 has no value if no pair is related and none is called related.
         f1, accuracy = float(np.nan_to_num(figures["f1"][0])), float(figures["accuracy"][0])
     sides = [float(moved[side].mean()) if side.any() else None for side in (related, ~related)]

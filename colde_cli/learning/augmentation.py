@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,8 +92,7 @@ def side_by_side(rows: Sequence[IntArray]) -> IntArray:
     return table
 
 
-@dataclass(slots=True)
-class _Row:
+class _Row(NamedTuple):
     chunks: IntArray
     positions: IntArray
     section: int
@@ -205,10 +204,5 @@ def _positions(count: int, max_chunks: int, generator: np.random.Generator) -> I
 
 
 def _views(rows: Sequence[_Row]) -> Views:
-    return Views(
-        tuple(row.chunks for row in rows),
-        tuple(row.positions for row in rows),
-        np.array([row.section for row in rows], np.int64),
-        np.array([row.partner for row in rows], np.int64),
-        np.array([row.owner for row in rows], np.int64),
-    )
+    chunks, positions, *numbers = zip(*rows, strict=True)
+    return Views(chunks, positions, *(np.array(column, np.int64) for column in numbers))

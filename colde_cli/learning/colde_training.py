@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -305,32 +305,32 @@ class ColdeLearner:
         generator = np.random.default_rng([self.recipe.seed, 2, step])
         views = training_views(self.task.texts, batch, self._views, generator)
         needed = views.needed(self.source.positioned)
-        loss = self.source.backward(needed, lambda vectors: self._loss(vectors, needed, views, _Batch(batch, step)))
+        loss = self.source.backward(needed, lambda vectors: self._loss(vectors, needed, views, batch, step))
         # The same in all processes but for rounding, which would add up.
         for weight in self.network.head.parameters():
             if weight.grad is not None:
                 weight.grad = self.processes.from_main(weight.grad)
         return loss
 
-    def _loss(self, vectors: Tensor, needed: Needed, views: Views, batch: _Batch) -> Tensor:
+    def _loss(self, vectors: Tensor, needed: Needed, views: Views, documents: NDArray[np.int64], step: int) -> Tensor:
         """Compute the loss of a batch from the vectors of its chunks: shares of up to three losses."""
-        positives = torch.from_numpy(self.task.positives.mask(batch.documents)).to(self.device)
+        positives = torch.from_numpy(self.task.positives.mask(documents)).to(self.device)
         loss = self._document_loss(vectors, needed, views, positives)
         share = self.recipe.chunk_loss + self.recipe.mean_loss
         if not share:
             return loss
-        return (1 - share) * loss + self._chunk_losses(self._chunk_rows(vectors, needed, views), batch)
+        return (1 - share) * loss + self._chunk_losses(self._chunk_rows(vectors, needed, views), documents, step)
 
-    def _chunk_losses(self, shown: ChunkRows, batch: _Batch) -> Tensor:
+    def _chunk_losses(self, shown: ChunkRows, documents: NDArray[np.int64], step: int) -> Tensor:
         """Compute the shares of the chunk scores and of the means, against the batch and the memory."""
-        rows = columns = self._centred(shown, batch.documents)
-        numbers = batch.documents
+        rows = columns = self._centred(shown, documents)
+        numbers = documents
         if self._memory is not None:
-            others = self._memory.recall(batch.documents, batch.step)
+            others = self._memory.recall(documents, step)
             columns = rows.followed_by(self._centred(self._memory.rows(others).to(self.device), others))
-            numbers = np.concatenate([numbers, others])
-            self._memory.keep(batch.documents, shown, batch.step)
-        related = torch.from_numpy(self.task.positives.mask(numbers)[: len(batch.documents)]).to(self.device)
+            numbers = np.concatenate([documents, others])
+            self._memory.keep(documents, shown, step)
+        related = torch.from_numpy(self.task.positives.mask(numbers)[: len(documents)]).to(self.device)
         losses = []
         if self.recipe.chunk_loss:
             scores = soft_maximum_scores(rows, columns, USUAL.sharpness)
@@ -413,14 +413,6 @@ class ColdeLearner:
         """Return the centres of the files, and the memory bank."""
         bank = self._memory.state() if self._memory is not None else {}
         return {"centers": self._centers, **bank}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Batch:
-    """The documents of a batch, and its step."""
-
-    documents: NDArray[np.int64]
-    step: int
 
 
 def _memory(task: ColdeTask, recipe: Recipe, hidden: int) -> ChunkMemory:

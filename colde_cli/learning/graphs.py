@@ -73,13 +73,10 @@ def frozen_encoder(
 ) -> Iterator[Encoder]:
     """The runtime encoder of a model as it stands, for as long as the context lasts."""
     with tempfile.TemporaryDirectory(prefix="colde-frozen-") as scratch:
-        folder = Path(scratch) / "model"
-        folder.mkdir()
-        (folder / CONFIG).write_text(model.config.to_json(), encoding="utf-8")
-        (folder / TOKENIZER).write_text(tokenizer, encoding="utf-8")
-        save_weights(model, folder)
-        export_model(folder, calibration_ids)
-        yield Encoder.load(folder, device=device, cache=cache)
+        with new_folder(Path(scratch) / "model", model.config.to_json(), tokenizer) as staged:
+            save_weights(model, staged)
+            export_model(staged, calibration_ids)
+        yield Encoder.load(Path(scratch) / "model", device=device, cache=cache)
 
 
 SHIPPED = ("int8", "fp16")

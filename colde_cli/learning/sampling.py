@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
+import networkx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -162,24 +163,11 @@ def split_by_fraction(data: TrainingData, positives: Positives, fraction: float,
 
 def connected_groups(positives: Positives, numbers: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Group the documents that are linked, directly or through others, in the order of their first documents."""
-    parents = {int(number): int(number) for number in numbers}
-
-    def root(number: int) -> int:
-        while parents[number] != number:
-            parents[number] = parents[parents[number]]
-            number = parents[number]
-        return number
-
-    neighbours: list[list[int]] = [[int(other) for other in members] for members in positives.classes]
-    neighbours += [[int(number), *positives.links[number]] for number in numbers]
-    for members in neighbours:
-        present = [member for member in members if member in parents]
-        for one, other in pairwise(present):
-            parents[root(one)] = root(other)
-    groups: dict[int, list[int]] = {}
-    for number in parents:
-        groups.setdefault(root(number), []).append(number)
-    return [np.array(sorted(members), np.int64) for members in groups.values()]
+    linked = networkx.Graph()
+    linked.add_nodes_from(numbers.tolist())
+    for members in (*positives.classes, *([number, *positives.links[number]] for number in numbers.tolist())):
+        linked.add_edges_from(pairwise(member for member in map(int, members) if member in linked))
+    return [np.array(sorted(members), np.int64) for members in networkx.connected_components(linked)]
 
 
 def _has_splits(data: TrainingData) -> bool:

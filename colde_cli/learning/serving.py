@@ -13,7 +13,7 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import CONFIG, DOMAINS, FIELDS, LEXICON, TOKENIZER, ModelConfig, open_folder
 from colde_cli.encoder.vector_cache import Cache
-from colde_cli.evaluation.metrics import PairMetrics, pair_metrics, weighted_auc
+from colde_cli.evaluation.metrics import PairMetrics, auc, pair_metrics
 from colde_cli.learning.sampling import TaskData
 from colde_cli.learning.tokens import ChunkStore, word_continuations
 from colde_cli.scoring.config import PARTS
@@ -142,15 +142,12 @@ def _measure_parts(pairs: _ValidationPairs, config: ModelConfig, domains: _Learn
 def _part_figures(
     within_field: bool, name: str, related: NDArray[np.bool_], values: Floats, weights: Floats
 ) -> Iterator[PartFigures]:
-    once = np.ones((1, len(related)))
-
-    def auc(scores: Floats) -> float:
-        return float(weighted_auc(related, scores, once)[0])
-
-    whole = auc((values * weights).sum(1))
+    whole = auc(related, (values * weights).sum(1))
     for column, part in enumerate(PARTS):
         without, share = score_without(values, weights, column), float(weights[:, column].mean())
-        yield PartFigures(within_field, name, part, share, auc(values[:, column]), whole, auc(without))
+        yield PartFigures(
+            within_field, name, part, share, auc(related, values[:, column]), whole, auc(related, without)
+        )
 
 
 def _training_vectors(

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from colde_cli import settings
 from colde_cli.documents.chunking import (
+    TextTokenizer,
     begins_word,
     cut_at,
     plain_tokenizer,
@@ -159,27 +160,30 @@ def tokenize_documents(
 
 def _tokenized(documents: Sequence[Document], tokenizer: str) -> Iterator[Tokenized]:
     if len(documents) <= _PARALLEL:
-        reader = _Tokenizing(tokenizer)
-        yield from map(reader.read, documents)
+        _load(tokenizer)
+        yield from map(_tokenize, documents)
         return
     # Spawned, not forked: a fork of a process with threads (torch, onnxruntime) may hang.
-    with ProcessPoolExecutor(settings.usable_cores(), get_context("spawn"), _start_worker, (tokenizer,)) as pool:
-        yield from pool.map(_read_in_worker, documents, chunksize=_SHARE)
+    with ProcessPoolExecutor(settings.usable_cores(), get_context("spawn"), _load, (tokenizer,)) as pool:
+        yield from pool.map(_tokenize, documents, chunksize=_SHARE)
 
 
-class _Tokenizing:
-    def __init__(self, tokenizer: str) -> None:
-        self._tokenizer = plain_tokenizer(tokenizer)
+_loaded: list[TextTokenizer] = []
+"""The tokenizer of this process: it is costly to send with every document."""
 
-    def read(self, document: Document) -> Tokenized:
-        tokenized = []
-        for section in sections_with_text(document):
-            text = document.section_text(section)
-            encoding = self._tokenizer.encode(text, add_special_tokens=False)
-            ids, offsets = encoding.ids, encoding.offsets
-            if ids:
-                tokenized.append((section.index, np.array(ids, np.int32), _breaks(text, offsets)))
-        return tokenized
+
+def _load(tokenizer: str) -> None:
+    _loaded[:] = [plain_tokenizer(tokenizer)]
+
+
+def _tokenize(document: Document) -> Tokenized:
+    tokenized = []
+    for section in sections_with_text(document):
+        text = document.section_text(section)
+        encoding = _loaded[0].encode(text, add_special_tokens=False)
+        if encoding.ids:
+            tokenized.append((section.index, np.array(encoding.ids, np.int32), _breaks(text, encoding.offsets)))
+    return tokenized
 
 
 def _breaks(text: str, offsets: list[tuple[int, int]]) -> NDArray[np.uint8]:
@@ -187,18 +191,6 @@ def _breaks(text: str, offsets: list[tuple[int, int]]) -> NDArray[np.uint8]:
     sentences = np.array(sentence_tokens(sentence_starts(text), offsets), np.int64)
     breaks[sentences[sentences < len(breaks)]] |= _SENTENCE
     return breaks
-
-
-# One tokenizer per worker process: it is costly to send with every document.
-_workers: list[_Tokenizing] = []
-
-
-def _start_worker(tokenizer: str) -> None:
-    _workers.append(_Tokenizing(tokenizer))
-
-
-def _read_in_worker(document: Document) -> Tokenized:
-    return _workers[0].read(document)
 
 
 def word_continuations(tokenizer: str) -> NDArray[np.bool_]:

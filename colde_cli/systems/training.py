@@ -23,6 +23,7 @@ from colde_cli.encoder.packing import Rows, packing, stack
 from colde_cli.errors import DataError, ModelError, OptionError
 from colde_cli.learning.backbone import Backbone, load_backbone, save_tensors
 from colde_cli.learning.card import write_card
+from colde_cli.learning.gradient_cache import plan
 from colde_cli.learning.graphs import new_folder
 from colde_cli.learning.loop import Checkpoint, Outcome, Task
 from colde_cli.learning.losses import PairLoss
@@ -245,7 +246,8 @@ class SystemLearner:
         self.reader.eval()
         documents, places = np.unique(pairs, return_inverse=True)
         vectors: dict[int, Tensor] = {}
-        for part in self._groups(documents):
+        # Documents of like size together, so that little is padding.
+        for part in plan([self.task.texts[int(document)].ids.size for document in documents], _TOKENS):
             vectors.update(zip(part, self.vectors(documents[part].tolist()).cpu(), strict=True))
         table = self.comparable(torch.stack([vectors[place] for place in range(len(documents))]).double())
         left, right = places.reshape(-1, 2).T
@@ -254,18 +256,6 @@ class SystemLearner:
     def comparable(self, vectors: Tensor) -> Tensor:
         """Scale vectors [n, D] so that their products are scores: to unit length."""
         return nn.functional.normalize(vectors)
-
-    def _groups(self, documents: NDArray[np.int64]) -> Iterator[list[int]]:
-        """Group documents of like size, as places in `documents`, so that little is padding."""
-        sizes = [self.task.texts[int(document)].ids.size for document in documents]
-        group: list[int] = []
-        for place in sorted(range(len(sizes)), key=sizes.__getitem__):
-            if group and sizes[place] * (len(group) + 1) > _TOKENS:
-                yield group
-                group = []
-            group.append(place)
-        if group:
-            yield group
 
     def state(self) -> dict[str, Any]:
         """Return the trained weights, and the scale at which the loss began."""

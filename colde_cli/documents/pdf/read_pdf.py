@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
-from colde_cli.documents.builder import tidy
+from colde_cli.documents.builder import MAX_CHARACTERS, tidy
 from colde_cli.documents.document import (
     PLAIN_WORDS,
     Document,
@@ -56,8 +56,6 @@ STEP_SECONDS = 15.0
 """Processor time for opening a document or for one page."""
 PAGE_CHARACTERS = 500_000
 """Maximum number of characters of a page; a page with more is an attack."""
-MAX_CHARACTERS = 20_000_000
-"""Maximum number of characters of a document; the longest books have five million."""
 _RESTARTS = 3
 _NO_LAYER = f"it has no text layer; {RUN_OCR}"
 _COSTLY = "Cannot read {}: it needs more memory or time than a document may take; print it to a new PDF."
