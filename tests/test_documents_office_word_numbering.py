@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from word_files import linked, p, root, row, write_word
 
 from colde_cli.documents.document import Document
-from colde_cli.documents.office.word_numbering import NumberCounter, Numbering
+from colde_cli.documents.office.word_styles import NumberCounter, Numbering
 from colde_cli.documents.reading import read
 
 

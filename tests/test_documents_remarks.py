@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from word_files import linked, p, root, write_word
 
-from colde_cli.documents.office.word_comments import read_word_comments
+from colde_cli.documents.office.docx import read_word_comments
 from colde_cli.documents.reading import read
 from colde_cli.documents.remarks import Review, ReviewRemark, line_words, read_review
 

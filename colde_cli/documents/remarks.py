@@ -15,7 +15,7 @@ from colde_cli.documents.reading import read
 from colde_cli.errors import NoTextError
 
 if TYPE_CHECKING:
-    from colde_cli.documents.office.word_comments import WordComment
+    from colde_cli.documents.office.docx import WordComment
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def read_review(path: str | Path, *, password: str | None = None) -> Review:
         raise NoTextError(f"Cannot read {shown_as(str(path))}: it has neither text nor comments on a text.") from None
     listed, other = listed_remarks(document)
     if document.format == "docx" and str(path) != "-":
-        from colde_cli.documents.office.word_comments import read_word_comments
+        from colde_cli.documents.office.docx import read_word_comments
 
         with Path(path).open("rb") as file:
             text, comments = read_word_comments(file, str(path))

@@ -266,14 +266,15 @@ def paired_tests(runs: Sequence[SystemRun], name: str) -> list[PairedTest]:
     first, *others = runs
     tests = []
     for other in others:
-        if name == "accuracy" and (first.right is None or other.right is None):
+        rights = [run.right for run in (other, first) if run.right is not None]
+        if name == "accuracy" and len(rights) < 2:
             continue
         value = other.measured.figures[name].value - first.measured.figures[name].value
         draws = other.draws[name].minus(first.draws[name]) if name in other.draws else None
         if name == "auc":
             method, p = "paired document bootstrap", None if draws is None else bootstrap_p(draws.around(value))
         else:
-            method, p = "McNemar, exact", mcnemar_p(other.right, first.right)
+            method, p = "McNemar, exact", mcnemar_p(*rights)
         names = other.measured.system, first.measured.system
         tests.append(PairedTest(*names, name, method, figure(value, draws), p, None))
     values = holm([test.p for test in tests])

@@ -165,8 +165,10 @@ def connected_groups(positives: Positives, numbers: NDArray[np.int64]) -> list[N
     """Group the documents that are linked, directly or through others, in the order of their first documents."""
     linked = networkx.Graph()
     linked.add_nodes_from(numbers.tolist())
-    for members in (*positives.classes, *([number, *positives.links[number]] for number in numbers.tolist())):
-        linked.add_edges_from(pairwise(member for member in map(int, members) if member in linked))
+    related = [members.tolist() for members in positives.classes]
+    related += [[number, *positives.links[number]] for number in numbers.tolist()]
+    for members in related:
+        linked.add_edges_from(pairwise(member for member in members if member in linked))
     return [np.array(sorted(members), np.int64) for members in networkx.connected_components(linked)]
 
 

@@ -478,7 +478,7 @@ def _stem(document: Document) -> str:
 def _author(document: Document) -> str:
     if document.format != "docx" or document.path in ("", "-"):
         return ""
-    from colde_cli.documents.office.word_comments import word_author
+    from colde_cli.documents.office.docx import word_author
 
     try:
         with Path(document.path).open("rb") as file:

@@ -14,8 +14,7 @@ from colde_cli.documents.notation import TICKED, UNTICKED, fraction, lowered, ra
 from colde_cli.documents.office.archive import Attributes
 from colde_cli.documents.office.body import STRUCK, Body, Letters, Paragraph, Stretches, TextStyle
 from colde_cli.documents.office.word_formulas import WordFormula
-from colde_cli.documents.office.word_numbering import NumberCounter, Numbering
-from colde_cli.documents.office.word_styles import BOXES, WordStyles, switched_on
+from colde_cli.documents.office.word_styles import BOXES, NumberCounter, Numbering, WordStyles, switched_on
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 from colde_cli.documents.symbol_fonts import symbols
 
