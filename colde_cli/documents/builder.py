@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from colde_cli.documents.clause_numbers import NumberedLine, place_numbers
-from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, Sections, finished
+from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, Sections, finished, shown_as
 from colde_cli.documents.headings.titles import kind_of
 from colde_cli.documents.outside import Account
 from colde_cli.documents.plain_text import read_text
@@ -36,14 +36,14 @@ def tidy_lines(text: str) -> str:
 
 def too_much_text(path: str) -> LimitError:
     """Make the error for a document with more text than colde reads."""
-    return LimitError(f"Cannot read {path}: it has more text than colde reads of one document; split it.")
+    return LimitError(f"Cannot read {shown_as(path)}: it has more text than colde reads of one document; split it.")
 
 
 @dataclass(slots=True)
 class DocumentBuilder:
     """Builds a document section by section, in reading order."""
 
-    path: str  # name of the file in messages
+    path: str  # as the user gave it
     appendix: bool = False  # whether later sections are appendices, except the references
     account: Account = field(default_factory=Account)  # of what stands beside the text
     _sections: Sections = field(default_factory=Sections)
@@ -111,7 +111,7 @@ class DocumentBuilder:
         report = ReadReport(warnings=tuple(warnings), accounted=tuple(warnings), notes=tuple(notes))
         if not self._everything:
             if not textless:
-                raise NoTextError(f"Cannot read {self.path}: it holds no text.")
+                raise NoTextError(f"Cannot read {shown_as(self.path)}: it holds no text.")
             texts, parts = self.account.all_texts(), self.account.all_parts()
             return Document(self.path, tidy(title) or name, "", (), (), report, outside=texts, parts=parts)
         self._sections.end()

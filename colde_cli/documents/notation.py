@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from contextlib import suppress
 
 TICKED, UNTICKED = "☒", "☐"
 """A box of a form, ticked or not."""
@@ -105,6 +106,19 @@ def _in_line(match: re.Match[str], before: str) -> str:
     else:
         text = lowered("x", text)
     return f"{text} " if following.isdecimal() and text[-1:] != "/" else text
+
+
+def in_alphabet(alphabet: str, text: str) -> str:
+    """Write letters in DOUBLE-STRUCK, FRAKTUR or SCRIPT, as far as Unicode has them: ℝ."""
+
+    def letter(char: str) -> str:
+        size = "CAPITAL" if char.isupper() else "SMALL"
+        for name in (alphabet, alphabet.replace("FRAKTUR", "BLACK-LETTER"), f"MATHEMATICAL {alphabet}"):
+            with suppress(KeyError):
+                return unicodedata.lookup(f"{name} {size} {char}")
+        return char
+
+    return "".join(letter(char) if char.isascii() and char.isalpha() else char for char in text)
 
 
 _ROMAN = tuple(

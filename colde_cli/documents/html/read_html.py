@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
@@ -17,7 +16,7 @@ from selectolax.lexbor import LexborHTMLParser
 from colde_cli.documents.apart import answer_with
 from colde_cli.documents.builder import DocumentBuilder, tidy
 from colde_cli.documents.clause_numbers import NumberedLine
-from colde_cli.documents.document import Document, shown_as
+from colde_cli.documents.document import Document
 from colde_cli.documents.html.elements import CONTENT, ElementReader, is_hidden
 from colde_cli.documents.html.flow import LAYOUT, Marks
 from colde_cli.documents.outside import Account, OutsideKind
@@ -57,9 +56,8 @@ def read_html(data: bytes, path: str, name: str) -> Document:
         UnsupportedFormatError: the bytes are no text.
         NoTextError: it has no text.
     """
-    shown = shown_as(path)
-    text, warnings = _decode(data, shown)
-    builder, title = DocumentBuilder(shown), ""
+    text, warnings = _decode(data, path)
+    builder, title = DocumentBuilder(path), ""
     tree = LexborHTMLParser(text.encode("utf-8", "replace"))
     if tree.body is not None:
         root = _content(tree.body)
@@ -74,10 +72,10 @@ def read_html(data: bytes, path: str, name: str) -> Document:
             builder.account.add_text(one.kind, tidy(one.text), tidy(one.about))
         for part in page.account.all_parts():
             builder.account.add_part(part.kind, part.digest, tidy(part.about))
-    return replace(builder.build(title, name, warnings), path=path)
+    return builder.build(title, name, warnings)
 
 
-def _decode(data: bytes, shown: str) -> tuple[str, tuple[str, ...]]:
+def _decode(data: bytes, path: str) -> tuple[str, tuple[str, ...]]:
     """Decode a page by its byte order mark, else its stated encoding, else as text."""
     stated = _CHARSET.search(data[:4096])
     if stated and not data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -89,7 +87,7 @@ def _decode(data: bytes, shown: str) -> tuple[str, tuple[str, ...]]:
                 return data.decode(name, "replace").replace("\x00", ""), ()
             except LookupError:
                 pass  # a number that no encoding has
-    return decode(data, shown)
+    return decode(data, path)
 
 
 def _walk(root: Node, enter: Callable[[Node], bool], leave: Callable[[Node], None]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from colde_cli.documents.builder import DocumentBuilder, tidy
 from colde_cli.documents.clause_numbers import Counted, NumberedLine
@@ -27,6 +27,16 @@ _READ_AS = {
     False: "Tracked changes were read as accepted: insertions are in the text, deletions beside it.",
     True: "Tracked changes were read as rejected: deletions are in the text, insertions beside it.",
 }
+
+
+LEVEL = 2
+"""Number of digits that the level of a heading or a list has at most."""
+_Default = TypeVar("_Default", int, None)
+
+
+def whole(stated: str, default: _Default, digits: int = 9) -> int | _Default:
+    """The number that an attribute states, or the default where it states none, or one of more digits."""
+    return int(stated) if stated.isdecimal() and len(stated) <= digits else default
 
 
 class Letters(NamedTuple):

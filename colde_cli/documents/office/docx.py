@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import BinaryIO
 
@@ -47,12 +47,11 @@ def read_docx(file: BinaryIO, path: str, name: str, *, depth: int = 0, rejects: 
         PasswordError: it is encrypted.
         LimitError: it is larger than a document may be.
     """
-    shown = shown_as(path)
-    package = Package(file, shown)
+    package = Package(file, shown_as(path))
     styles = WordStyles()
     package.read(package.part("styles"), styles)
     properties = package.properties(package.part("core-properties"), {"dc:title": "title"})
-    body = WordBody(DocumentBuilder(shown), styles, package=package, part=package.main, rejects=rejects)
+    body = WordBody(DocumentBuilder(path), styles, package=package, part=package.main, rejects=rejects)
     body.numbering = Numbering(package.elements(package.part("numbering")))
     body.inner_document = cache(partial(_inner_document, package=package, depth=depth, rejects=rejects))
     notes = [body.side_part(package.part(kind)) for kind in ("footnotes", "endnotes")]
@@ -61,7 +60,7 @@ def read_docx(file: BinaryIO, path: str, name: str, *, depth: int = 0, rejects: 
     for part in notes:
         body.account.add_all(part.account.texts, part.account.all_parts())
     _account_for_the_rest(package, body)
-    return replace(body.build(dict(properties).get("title", ""), name), path=path)
+    return body.build(dict(properties).get("title", ""), name)
 
 
 def _account_for_the_rest(package: Package, body: WordBody) -> None:

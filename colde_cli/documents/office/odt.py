@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import BinaryIO, NamedTuple
 
 from colde_cli.documents.builder import DocumentBuilder
@@ -211,10 +211,9 @@ def read_odt(file: BinaryIO, path: str, name: str, *, rejects: bool = False) -> 
         PasswordError: it is encrypted.
         LimitError: it is larger than a document may be.
     """
-    shown = shown_as(path)
-    archive = Archive(file, shown, _FORMAT)
+    archive = Archive(file, shown_as(path), _FORMAT)
     parts = OdtParts(archive, _checked_types(archive))
-    builder, common = DocumentBuilder(shown), OdtStyles()
+    builder, common = DocumentBuilder(path), OdtStyles()
     archive.read("styles.xml", common)
     properties = archive.properties("meta.xml", _PROPERTIES)
     for about, words in properties:
@@ -227,7 +226,7 @@ def read_odt(file: BinaryIO, path: str, name: str, *, rejects: bool = False) -> 
     body.tracked += changes.tracked
     body.finish()
     used = body.styles.masters_in_use(body.begun, default=body.default_page is not False)
-    margins = PageMargins(DocumentBuilder(shown), common, parts=parts, running=True, used=frozenset(used))
+    margins = PageMargins(DocumentBuilder(path), common, parts=parts, running=True, used=frozenset(used))
     changes = RejectedChanges(margins)
     archive.read("styles.xml", changes if rejects else margins)
     changes.finish()
@@ -236,7 +235,7 @@ def read_odt(file: BinaryIO, path: str, name: str, *, rejects: bool = False) -> 
     builder.account.add_all(dict.fromkeys(beside.texts), dict.fromkeys(beside.all_parts()))
     _add_backgrounds(builder.account, parts, body.styles)
     parts.add_unnamed(builder.account)
-    return replace(body.build(dict(properties).get("title", ""), name), path=path)
+    return body.build(dict(properties).get("title", ""), name)
 
 
 def _checked_types(archive: Archive) -> dict[str, str]:

@@ -15,7 +15,7 @@ from colde_cli.documents.clause_numbers import DEEPEST, UNCOUNTED, NumberedLevel
 from colde_cli.documents.html.mathml import Formula
 from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.office.archive import MAX_ELEMENTS, Archive, Attributes, XmlHandler
-from colde_cli.documents.office.body import Letters, Styles, TextStyle
+from colde_cli.documents.office.body import LEVEL, Letters, Styles, TextStyle, whole
 from colde_cli.documents.outside import Account, OutsideKind, PartKind, digest_of
 from colde_cli.errors import DocumentError
 
@@ -418,20 +418,20 @@ class OdtStyles(Styles):
         self._current = TextStyle(
             attributes.get("style:display-name", identifier).replace("_20_", " ").lower(),
             attributes.get("style:parent-style-name", ""),
-            outline_level(attributes.get("style:default-outline-level", "")),
+            whole(attributes.get("style:default-outline-level", ""), None, LEVEL),
             list=attributes.get("style:list-style-name") or None,
             master=attributes.get("style:master-page-name"),
         )
         self._styles[attributes.get("style:family", ""), identifier] = self._current
 
     def _begin_level(self, mark: str, attributes: Attributes) -> None:
-        level = outline_level(attributes.get("text:level", ""))
-        start = counted(attributes.get("text:start-value", ""))
+        level = whole(attributes.get("text:level", ""), None, LEVEL)
+        start = whole(attributes.get("text:start-value", ""), 1)
         if level is not None:
             form = attributes.get("style:num-format", "")
             letters = attributes.get("style:num-letter-sync") == "true"
             self.lists[self._list, level] = OdtListLevel(
-                1 if start is None else start,
+                start,
                 "bullet"
                 if mark
                 else _FORMS_OF_LETTERS.get(form, form)
@@ -440,7 +440,7 @@ class OdtStyles(Styles):
                 attributes.get("text:bullet-char", mark) if mark else _list_format(attributes),
                 prefix=attributes.get("style:num-prefix", ""),
                 suffix=attributes.get("style:num-suffix", ""),
-                shown=outline_level(attributes.get("text:display-levels", "")) or 1,
+                shown=whole(attributes.get("text:display-levels", ""), 0, LEVEL) or 1,
             )
 
 
@@ -457,16 +457,6 @@ def _with_text(levels: Mapping[int, OdtListLevel], at: int) -> OdtListLevel:
     above = range(max(0, at - level.shown + 1), at)
     numbers = [f"%{up + 1}" for up in above if up in levels and levels[up].form not in UNCOUNTED]
     return replace(level, text=f"{level.prefix}{'.'.join([*numbers, f'%{at + 1}'])}{level.suffix}")
-
-
-def outline_level(value: str) -> int | None:
-    """Parse the level of a heading or list, 1 the outermost; None if it is not stated."""
-    return int(value) if value.isdecimal() and 0 < len(value) <= 2 else None
-
-
-def counted(value: str) -> int | None:
-    """Parse a number that a list starts with; None if it is not stated."""
-    return int(value) if value.isdecimal() and len(value) <= 9 else None
 
 
 def _letters(attributes: Attributes) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from colde_cli.documents.clause_numbers import LevelCounts
 from colde_cli.documents.office.archive import Attributes
-from colde_cli.documents.office.body import STRUCK, Body, Letters, Note, Paragraph, Stretches
-from colde_cli.documents.office.odt_parts import OUTLINE, OdtStyles, counted, outline_level
+from colde_cli.documents.office.body import LEVEL, STRUCK, Body, Letters, Note, Paragraph, Stretches, whole
+from colde_cli.documents.office.odt_parts import OUTLINE, OdtStyles
 from colde_cli.documents.outside import OutsideKind
 
 MOST_ABOUT = 200
@@ -201,11 +201,11 @@ class OdtText(Body):
             self.begun.add(master)
 
     def _make_heading(self, paragraph: OdtParagraph, attributes: Attributes) -> None:
-        level = outline_level(attributes.get("text:outline-level", ""))
+        level = whole(attributes.get("text:outline-level", ""), None, LEVEL)
         paragraph.level = level = level or self.styles.level(paragraph.style) or 1
         levels, at = self.styles.levels(OUTLINE), level - 1
         if at in levels and not self._lists and attributes.get("text:is-list-header") != "true":
-            start = counted(attributes.get("text:start-value", ""))
+            start = whole(attributes.get("text:start-value", ""), None)
             again = attributes.get("text:restart-numbering") == "true"
             paragraph.number = self._outline.count(levels, at, levels[at].start if again and start is None else start)
             self.counted_numbers |= paragraph.number is not None
@@ -213,7 +213,7 @@ class OdtText(Body):
     def _list(self, name: str, attributes: Attributes) -> Iterator[None]:
         above = self._lists[-1] if self._lists else None
         style = attributes.get("text:style-name", above.style if above else "")
-        level = outline_level(attributes.get("text:level", "")) or (above.level if above else 0) + 1
+        level = whole(attributes.get("text:level", ""), None, LEVEL) or (above.level if above else 0) + 1
         counts = above.counts if above else self._counts_of(style, attributes)
         self._lists.append(_OdtList(style, level, counts))
         if name == "text:numbered-paragraph":  # an item of a list by itself
@@ -238,8 +238,8 @@ class OdtText(Body):
 
     def _list_item(self, name: str, attributes: Attributes) -> None:
         self._override = attributes.get("text:style-override", "")
-        start = counted(attributes.get("text:start-value", ""))
-        self._item = _UNMARKED if name == "text:list-header" else _COUNTED if start is None else start
+        start = whole(attributes.get("text:start-value", ""), _COUNTED)
+        self._item = _UNMARKED if name == "text:list-header" else start
 
     def _mark(self, paragraph: OdtParagraph) -> None:
         """Count an item, or note how the first one with a bullet is marked."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import NamedTuple
 
-from colde_cli.documents.notation import fraction
+from colde_cli.documents.notation import fraction, in_alphabet
 from colde_cli.documents.office.archive import Attributes
 
 _ARGUMENTS = frozenset("e num den sup sub deg lim fName".split())
@@ -20,7 +20,7 @@ _SCRIPT = re.compile(r"[+−-]?[^\W_]+(?:[.,][^\W_]+)*|[^\w\s()\[\]{}/^+−-]")
 _BASE = re.compile(r"[^\W_]+(?:[.,][^\W_]+)*|\S")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _OPENING, _CLOSING = "([{⟨⌈⌊|‖", ")]}⟩⌉⌋|‖"
-_ALPHABETS = {"double-struck": "DOUBLE-STRUCK", "fraktur": "BLACK-LETTER", "script": "SCRIPT"}
+_ALPHABETS = {"double-struck": "DOUBLE-STRUCK", "fraktur": "FRAKTUR", "script": "SCRIPT"}
 _BARS = {"top": "\N{COMBINING OVERLINE}"}
 _SIGNS = frozenset(("chr", "begChr", "endChr", "sepChr"))
 """Properties that are signs; without a value they are none."""
@@ -110,26 +110,12 @@ class WordFormula:
     def add(self, text: str) -> None:
         """Add the text of a run."""
         if self._alphabet:
-            text = "".join(_lettered(sign, self._alphabet) for sign in text)
+            text = in_alphabet(self._alphabet, text)
         self._open[-1].terms.append(Term(text, text))
 
     def written(self, before: str) -> tuple[str, str]:
         """The formula as text after `before`, and what of it is not shown."""
         return joined(self._open[0].terms, before), " ".join(self._unseen)
-
-
-def _lettered(sign: str, alphabet: str) -> str:
-    """A letter in the alphabet of double strokes, of Fraktur or of script, as far as Unicode has it."""
-    if not (sign.isascii() and sign.isalpha()):
-        return sign
-    kind = "SMALL" if sign.islower() else "CAPITAL"
-    for name in (f"{alphabet} {kind} {sign.upper()}", f"MATHEMATICAL {alphabet} {kind} {sign.upper()}"):
-        try:
-            return unicodedata.lookup(name)
-        except KeyError:
-            continue
-    fraktur = f"MATHEMATICAL FRAKTUR {kind} {sign.upper()}"
-    return unicodedata.lookup(fraktur) if alphabet == "BLACK-LETTER" else sign
 
 
 def _bare(text: str) -> str:

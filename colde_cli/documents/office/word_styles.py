@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from colde_cli.documents.clause_numbers import DEEPEST, UNCOUNTED, Counted, LevelCounts, NumberedLevel
 from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.office.archive import Attributes
-from colde_cli.documents.office.body import Letters, Styles, TextStyle
+from colde_cli.documents.office.body import LEVEL, Letters, Styles, TextStyle, whole
 from colde_cli.documents.symbol_fonts import is_symbol_font
 
 _HEADING = re.compile(r"heading ?([1-9])")
@@ -30,9 +30,8 @@ def switched_on(attributes: Attributes) -> bool:
 
 def outline_level(value: str) -> int | None:
     """Parse the level of a heading, 1 the outermost; 0 for text; None if it is not stated."""
-    if not value.isdecimal() or len(value) > 2:
-        return None
-    return int(value) + 1 if int(value) < _BODY_LEVEL else 0
+    level = whole(value, None, LEVEL)
+    return None if level is None else level + 1 if level < _BODY_LEVEL else 0
 
 
 def is_shaded(attributes: Attributes) -> bool:
@@ -190,7 +189,7 @@ class _ListLevel(NumberedLevel):
         value = attributes.get("w:val", "")
         match name:
             case "w:start":
-                self.start = _whole(value, 1)
+                self.start = whole(value, 1)
             case "w:numFmt" if not self.form[:1].isdigit():  # a fallback follows a form of one's own
                 self.form = attributes.get("w:format", "") if value == "custom" else value
             case "w:lvlText":
@@ -200,11 +199,7 @@ class _ListLevel(NumberedLevel):
             case "w:isLgl":
                 self.legal = switched_on(attributes)
             case "w:lvlRestart":
-                self.restart = _whole(value, 0)
-
-
-def _whole(value: str, default: int) -> int:
-    return int(value) if value.isdecimal() and len(value) <= 9 else default
+                self.restart = whole(value, 0)
 
 
 _Levels = dict[int, _ListLevel]
@@ -238,12 +233,12 @@ class Numbering:
                 case "w:styleLink":
                     self._defining[value] = abstract
                 case "w:lvlOverride":
-                    overridden = _whole(attributes.get("w:ilvl", ""), 0)
+                    overridden = whole(attributes.get("w:ilvl", ""), 0)
                 case "w:startOverride":
-                    self._starts[numbered, overridden] = _whole(value, 1)
+                    self._starts[numbered, overridden] = whole(value, 1)
                 case "w:lvl":
                     of_list = self._own.setdefault(numbered, {}) if numbered else self._levels.setdefault(abstract, {})
-                    level = of_list[_whole(attributes.get("w:ilvl", ""), 0)] = _ListLevel()
+                    level = of_list[whole(attributes.get("w:ilvl", ""), 0)] = _ListLevel()
                 case _:
                     level.take(name, attributes)
 
@@ -284,7 +279,7 @@ class NumberCounter:
 
     def count(self, number: str, level: str) -> Counted | None:
         """Count a paragraph on a level of a list; None where it shows no number."""
-        levels, at = self._numbering.levels(number), _whole(level, 0)
+        levels, at = self._numbering.levels(number), whole(level, 0)
         if at not in levels or at >= DEEPEST:
             return None
         counts = self._counts.setdefault(self._numbering.pattern(number), LevelCounts())

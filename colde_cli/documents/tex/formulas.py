@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from colde_cli.documents.notation import in_alphabet
 from colde_cli.documents.tex import commands as tex
 from colde_cli.documents.tex.source import BLANK, AuthorCommands, Cursor
 
@@ -196,7 +197,7 @@ class Formulas:
             if len(letter) == 1 and letter.isalpha() and not name.startswith("wide"):
                 return f" {unicodedata.normalize('NFC', letter + tex.HATS[name])} "
         elif name in tex.ALPHABETS:
-            return f" {_in_alphabet(tex.ALPHABETS[name], operands[0])} "
+            return f" {in_alphabet(tex.ALPHABETS[name], operands[0])} "
         return f" {'binom' if name == 'dbinom' else name}({', '.join([*options, *operands])}) "
 
     def _environment(self, name: str, cursor: Cursor) -> str:
@@ -262,25 +263,6 @@ def _operand(text: str) -> str:
     """Put in parentheses what is more than one number, letter or sign."""
     text = text.strip()
     return text if len(text) <= 1 or _NUMBER.fullmatch(text) else f"({text})"
-
-
-def _in_alphabet(alphabet: str, text: str) -> str:
-    """Write letters in another alphabet of Unicode, such as ℝ."""
-
-    def letter(char: str) -> str:
-        size = "CAPITAL" if char.isupper() else "SMALL"
-        for name in (
-            f"{alphabet} {size} {char}",
-            f"{alphabet.replace('FRAKTUR', 'BLACK-LETTER')} {size} {char}",
-            f"MATHEMATICAL {alphabet} {size} {char}",
-        ):
-            try:
-                return unicodedata.lookup(name)
-            except KeyError:
-                continue
-        return char
-
-    return "".join(letter(char) if char.isascii() and char.isalpha() else char for char in text)
 
 
 def _resolve(text: str, *, cells: bool = False) -> str:

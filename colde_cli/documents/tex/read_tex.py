@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document, shown_as
@@ -49,16 +48,15 @@ def read_tex(data: bytes, path: str, name: str) -> Document:
         LimitError: it has more text or braces than colde reads.
         NoTextError: it has no text.
     """
-    shown = shown_as(path)
-    text, warnings = decode(data, shown)
-    reader = Scanner(DocumentBuilder(shown), _ACTIONS)
-    reader.read(Source(prepare(text), shown))
+    text, warnings = decode(data, path)
+    reader = Scanner(DocumentBuilder(path), _ACTIONS)
+    reader.read(Source(prepare(text), shown_as(path)))
     if names := list(dict.fromkeys(reader.inputs)):
         listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         sentence = f"Files named by \\input or \\include were not read: {listed}; join them first, e.g. with latexpand."
         warnings = (*warnings, sentence)
     notes = ("The references lie in a file of their own and were not read.",) if reader.bibliography else ()
-    return replace(reader.builder.build(reader.title, name, warnings, notes), path=path)
+    return reader.builder.build(reader.title, name, warnings, notes)
 
 
 def _on(*names: Iterable[str] | str) -> Callable[[Action], Action]:
