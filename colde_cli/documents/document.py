@@ -346,15 +346,11 @@ class Part:
 
 @dataclass(slots=True)
 class Sections:
-    """Gathers sections in reading order.
+    """Gathers sections in reading order."""
 
-    Attributes:
-        kind: of the current section, as are its heading, level, paragraphs and notes; notes follow the paragraphs.
-        parts: the sections that have ended.
-    """
-
+    # of the current section, as are its heading, level, paragraphs and notes; notes follow the paragraphs
     kind: SectionKind = SectionKind.FRONT
-    parts: list[Part] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)  # the sections that have ended
     heading: str = ""
     level: int = 0
     paragraphs: list[str] = field(default_factory=list)

@@ -455,15 +455,11 @@ PROTOCOLS = ("length", "shuffle", "elongation")
 
 @dataclass(frozen=True, slots=True)
 class RobustnessOptions:
-    """How hard the attacks are.
-
-    Attributes:
-        shuffles: number of random orders of the sections of every document.
-        first_tokens: numbers of tokens to read, for "length", `[CLS]` and `[SEP]` not counted.
-    """
+    """How hard the attacks are."""
 
     elongation: ElongationOptions = field(default_factory=ElongationOptions)
-    shuffles: int = 1
+    shuffles: int = 1  # number of random orders of the sections of every document
+    # numbers of tokens to read, for "length", `[CLS]` and `[SEP]` not counted
     first_tokens: tuple[int, ...] = (1024, 2048, 4096, 8192)
 
 

@@ -20,20 +20,14 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
-    """How documents are cut and shown.
+    """How documents are cut and shown."""
 
-    Attributes:
-        sections: S, sections of a document; 1 for no augmentation.
-        window: most chunks of a section that are shown, in a run; 0 shows all.
-        window_start: where they begin, at a random chunk or at the section's first one.
-        windows: chunks of a document that are shown, spread over it, in place of a run of each section; 0 for the run.
-        max_chunks: Q, rows of the chunk embedding.
-    """
-
-    sections: int
-    window: int
-    max_chunks: int
+    sections: int  # S, sections of a document; 1 for no augmentation
+    window: int  # most chunks of a section that are shown, in a run; 0 shows all
+    max_chunks: int  # Q, rows of the chunk embedding
+    # where they begin, at a random chunk or at the section's first one
     window_start: Literal["random", "first"] = "random"
+    # chunks of a document that are shown, spread over it, in place of a run of each section; 0 for the run
     windows: int = 0
 
 

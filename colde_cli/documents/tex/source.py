@@ -349,19 +349,14 @@ class _Command:
 
 @dataclass(slots=True)
 class AuthorCommands:
-    """The commands that an author defines in a file, and their expansion.
+    """The commands that an author defines in a file, and their expansion."""
 
-    Attributes:
-        commands: by name.
-        unread: source of the definitions that are not expanded, by name: of environments, of unusual commands.
-        aliases: names of commands that have a meaning of their own -> that command.
-        grown: number of characters of all expansions so far, plus a charge for every call.
-    """
-
-    commands: dict[str, _Command] = field(default_factory=dict)
+    commands: dict[str, _Command] = field(default_factory=dict)  # by name
+    # source of the definitions that are not expanded, by name: of environments, of unusual commands
     unread: dict[str, str] = field(default_factory=dict)
+    # names of commands that have a meaning of their own -> that command
     aliases: dict[str, str] = field(default_factory=dict)
-    grown: int = 0
+    grown: int = 0  # number of characters of all expansions so far, plus a charge for every call
 
     def define(self, command: str, cursor: Cursor) -> str:
         r"""Remember the definition after `\newcommand`, `\def` and the like; return the name that it defines."""
