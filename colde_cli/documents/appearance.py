@@ -86,7 +86,7 @@ def _with_pixels(a: Document, b: Document, password: str | None) -> tuple[Docume
     wanted = {digest for digest in stored[0] | stored[1] if stored[0][digest] != stored[1][digest]}
     looks = _both(a, b, lambda document: _look(document, "pictures", _places(document, wanted), password))
     # A picture that both documents hold has the same pixels in both, whichever could be decoded.
-    pixels = {digest: f"pixels:{found}" for look in looks for digest, found in (look or {}).items() if found}
+    pixels = {digest: f"pixels:{decoded}" for look in looks for digest, decoded in (look or {}).items() if decoded}
 
     def settled_part(part: UnreadPart) -> UnreadPart:
         known = part.kind is PartKind.PICTURES and part.digest in pixels

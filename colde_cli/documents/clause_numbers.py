@@ -140,7 +140,7 @@ def place_numbers(
         paragraphs: None for those that stand elsewhere, such as notes.
         numbered: the numbers of a paragraph, by its index.
     """
-    found: list[ClauseNumber] = []
+    placed: list[ClauseNumber] = []
     end = 0
     last = max(numbered, default=-1)
     for index, words in enumerate(paragraphs[: last + 1]):
@@ -156,8 +156,8 @@ def place_numbers(
         for number, line, before in numbers:
             first, behind = lines[min(line, len(lines) - 2)], lines[min(line, len(lines) - 2) + 1]
             place = max(first, words.find(before, max(place, first), behind)) if before else first
-            found.append(ClauseNumber(start + place, start + behind - 1, *number))
-    return tuple(found)
+            placed.append(ClauseNumber(start + place, start + behind - 1, *number))
+    return tuple(placed)
 
 
 def written(number: int, form: str) -> str:

@@ -294,11 +294,11 @@ class Document:
         with_text = [section for section in self.sections if self._body(section).strip()]
         informal = [section for section in with_text if not section.is_formal]
         long = [section for section in informal if len(self._body(section).split()) >= _FEWEST_WORDS]
-        found = long or informal or with_text
-        if len(found) > 1 and found[0].kind is SectionKind.FRONT:
-            few = len(self.section_text(found[0]).split()) < _FRONT_WORDS
-            found = found[1:] if few else found
-        return [section.index for section in found]
+        telling = long or informal or with_text
+        if len(telling) > 1 and telling[0].kind is SectionKind.FRONT:
+            few = len(self.section_text(telling[0]).split()) < _FRONT_WORDS
+            telling = telling[1:] if few else telling
+        return [section.index for section in telling]
 
     def _body(self, section: Section) -> str:
         return self.text[section.body_start : section.span.end]

@@ -71,9 +71,9 @@ def foreign_language(text: str) -> str | None:
         if len(script.findall(sample)) > least * letters:
             return language
     counts = Counter(words)
-    found = {language: sum(counts[word] for word in known) for language, known in _WORDS.items()}
-    best = max(found, key=lambda language: found[language])
-    clear = found[best] >= _WORD_SHARE * len(words) and found[best] >= _LEAD * found["English"]
+    hits = {language: sum(counts[word] for word in known) for language, known in _WORDS.items()}
+    best = max(hits, key=lambda language: hits[language])
+    clear = hits[best] >= _WORD_SHARE * len(words) and hits[best] >= _LEAD * hits["English"]
     return best if clear and best != "English" else None
 
 

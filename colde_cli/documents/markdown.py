@@ -86,7 +86,7 @@ class TagReader:
 
     def read_block(self, source: str, later: Counter[str]) -> None:
         """Read a block; `later` counts by name the elements that end in later blocks."""
-        last = {found[1].lower(): found.start() for found in _CLOSING.finditer(source)}
+        last = {match[1].lower(): match.start() for match in _CLOSING.finditer(source)}
         place, comments = 0, source.rfind("-->")
         while (start := source.find("<", place)) >= 0:
             self._text(source[place:start])
@@ -143,12 +143,12 @@ class TagReader:
         marks = _marks(tag["marks"])
         ends = last.get(name, -1) >= place
         if name in _RAW and ends:
-            found = re.compile(rf"</{name}\b[^<>]*>?", re.IGNORECASE).search(source, place)
-            if found:
+            match = re.compile(rf"</{name}\b[^<>]*>?", re.IGNORECASE).search(source, place)
+            if match:
                 self.start(name, marks, ends=True)
-                self.reader.text(source[place : found.start()])
+                self.reader.text(source[place : match.start()])
                 self.end(name)
-                return found.end()
+                return match.end()
         if name == "table" and len(self._open) < _DEEPEST:
             within = source[place : source.lower().find("</table", place)] if ends else ""
             marks = {**marks, LAYOUT: ""} if not ends or _INNER.search(within) else marks
@@ -242,7 +242,7 @@ def read_markdown(data: bytes, path: str, name: str) -> Document:
         parts = [replace(part, kind=SectionKind.BODY) for part in parts]
     top = min((part.level for part in headings), default=0)
     first = next((part.heading for part in headings if part.level == top), "")
-    stated = next((found[1].strip().strip("\"'") for line in matter if (found := _TITLE.match(line))), "")
+    stated = next((match[1].strip().strip("\"'") for line in matter if (match := _TITLE.match(line))), "")
     _account_for_matter(reader.account, matter, first)
     _account_for_definitions(reader.account, env, reader.targets)
     report = ReadReport(warnings=warnings, accounted=warnings)
@@ -271,8 +271,8 @@ def _account_for_matter(account: Account, matter: Sequence[str], title: str) -> 
         elif not line.lstrip().startswith("#"):
             entries[-1] += f" {line}"
     for entry in entries:
-        found = _TITLE.match(entry)
-        if not (found and found[1].strip().strip("\"'") == title) and not entry.startswith("#"):
+        match = _TITLE.match(entry)
+        if not (match and match[1].strip().strip("\"'") == title) and not entry.startswith("#"):
             account.add_text(OutsideKind.METADATA, entry)
 
 

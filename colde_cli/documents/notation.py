@@ -68,12 +68,12 @@ IN_UNICODE = re.compile(f"(?P<raised>[{RAISED}]+)|(?P<lowered>[{LOWERED}]+)|(?P<
 
 def _powers() -> dict[int, str]:
     """Units of one character, such as ㎡, with a character for their power: m²."""
-    found = {}
+    units = {}
     for place in range(0x3371, 0x33E0):
         pieces = unicodedata.decomposition(chr(place)).split()[1:]
         if {"00B2", "00B3"} & set(pieces):
-            found[place] = "".join(chr(int(piece, 16)) for piece in pieces)
-    return found
+            units[place] = "".join(chr(int(piece, 16)) for piece in pieces)
+    return units
 
 
 _IN_PARTS = {**_powers(), ord("⁄"): "/", ord("∕"): "/"}

@@ -100,10 +100,10 @@ KIND_NAMES = (*GROUPS, *KINDS)
 
 def kinds_of(names: Iterable[str]) -> frozenset[Kind]:
     """The kinds that names of kinds and groups stand for; names of anything else stand for none."""
-    found: set[Kind] = set()
+    kinds: set[Kind] = set()
     for name in names:
-        found |= GROUPS.get(name) or ({KINDS[name]} if name in KINDS else set())
-    return frozenset(found)
+        kinds |= GROUPS.get(name) or ({KINDS[name]} if name in KINDS else set())
+    return frozenset(kinds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,9 +73,9 @@ def passages(document: Document, seams: Seams = Seams()) -> tuple[Passage, ...]:
     return tuple(cut)
 
 
-def whole_pages(found: Sequence[Passage]) -> tuple[int, int] | None:
+def whole_pages(neighbours: Sequence[Passage]) -> tuple[int, int] | None:
     """Find the first and last page of neighbouring passages; None where the source has no pages."""
-    pages = [passage.pages for passage in found if passage.pages is not None]
+    pages = [passage.pages for passage in neighbours if passage.pages is not None]
     return (min(first for first, _ in pages), max(last for _, last in pages)) if pages else None
 
 

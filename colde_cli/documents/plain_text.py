@@ -136,8 +136,8 @@ def _without_page_breaks(text: str, account: Account) -> str:
             for number, page in enumerate(pages, start=1)
             if (at := edge(page)) is not None
         ]
-        for found, written in _running(edges):
-            pages[found.page - 1][found.at] = ""
+        for line, written in _running(edges):
+            pages[line.page - 1][line.at] = ""
             if written:
                 account.add_text(kind, written)
     return _rejoin(pages)
@@ -157,8 +157,8 @@ def _running(edges: Sequence[_Edge]) -> list[tuple[_Edge, str]]:
     groups: defaultdict[str, list[_Edge]] = defaultdict(list)
     for edge in edges:
         groups[_pattern(edge.line)].append(edge)
-    found = [pair for group in groups.values() for pair in _written(group)]
-    return sorted(found, key=lambda pair: pair[0].page)
+    pairs = [pair for group in groups.values() for pair in _written(group)]
+    return sorted(pairs, key=lambda pair: pair[0].page)
 
 
 def _written(group: Sequence[_Edge]) -> Iterator[tuple[_Edge, str]]:

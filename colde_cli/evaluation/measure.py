@@ -156,8 +156,8 @@ def measure(
     if scorer.share is not None:
         values["share"] = scorer.share([(pair.a, pair.b) for pair in pairs])
     if plan.retrieval and evaluation_set.relevant:
-        found = retrieval_figures(scorer, evaluation_set.gallery, evaluation_set.relevant)
-        for name, queries in found.items():
+        by_metric = retrieval_figures(scorer, evaluation_set.gallery, evaluation_set.relevant)
+        for name, queries in by_metric.items():
             values[name] = float(queries.mean())
             if plan.draws:
                 draws[name] = query_draws(queries, plan.draws, seed)

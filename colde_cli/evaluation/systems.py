@@ -156,8 +156,8 @@ class ModelSystem:
         if missing := [pair for pair in pairs if pair not in known]:
             documents, statistics = self.documents(evaluation_set)
             for a, b in missing:
-                found = score_parts(documents[a], documents[b], self.encoder.config, statistics, unweighted=True)
-                known[a, b] = np.array([(part.score, part.weight) for part in found])
+                parts = score_parts(documents[a], documents[b], self.encoder.config, statistics, unweighted=True)
+                known[a, b] = np.array([(part.score, part.weight) for part in parts])
         both = np.array([known[pair] for pair in pairs]).reshape(-1, len(PARTS), 2)
         return both[..., 0], both[..., 1]
 

@@ -72,9 +72,9 @@ def headings_by_type(scene: Scene) -> list[Heading]:
     return _merge_lines(scene, accepted)
 
 
-def _text_begins(found: Sequence[HeadingCandidate]) -> int:
+def _text_begins(possible: Sequence[HeadingCandidate]) -> int:
     """Find the index of the line after title and authors: the abstract, an introduction, a section 1."""
-    for candidate in found:
+    for candidate in possible:
         name = re.sub(r"\W", "", bare(candidate.core))
         opens = name.startswith("abstract") or name in ("introduction", "background")
         first = candidate.number is not None and candidate.number.parts == (1,)
@@ -95,13 +95,13 @@ def _title_lines(scene: Scene) -> Iterator[int]:
             yield index
 
 
-def _chains(found: Sequence[HeadingCandidate]) -> dict[int, int]:
+def _chains(possible: Sequence[HeadingCandidate]) -> dict[int, int]:
     """Map the line of each numbered candidate to the length of its sequence of numbers."""
     lengths: dict[int, int] = {}
     for scheme in ("decimal", "roman", "letter"):
         numbered = [
             (item.index, item.number.parts, max(0.2, item.score))
-            for item in found
+            for item in possible
             if item.number and item.number.scheme == scheme and item.score > _NO_LINK
         ]
         chain = longest_chain([(parts, score) for _, parts, score in numbered])
@@ -109,11 +109,11 @@ def _chains(found: Sequence[HeadingCandidate]) -> dict[int, int]:
     return lengths
 
 
-def _with_numbering(found: Sequence[HeadingCandidate], start: int, chains: Mapping[int, int]) -> dict[int, float]:
+def _with_numbering(possible: Sequence[HeadingCandidate], start: int, chains: Mapping[int, int]) -> dict[int, float]:
     """Score candidates by line index: add points for numbers, subtract points for title and authors."""
     total = len(set(chains))
     scores = {}
-    for candidate in found:
+    for candidate in possible:
         score, number = candidate.score, candidate.number
         if candidate.index in chains:
             score += 2.0 if total < 5 else min(2.5 + 0.12 * (total - 5), 4.0)
@@ -128,11 +128,11 @@ def _with_numbering(found: Sequence[HeadingCandidate], start: int, chains: Mappi
 
 
 def _accept(
-    scene: Scene, found: Sequence[HeadingCandidate], scores: dict[int, float], seeds: _Seeds
+    scene: Scene, possible: Sequence[HeadingCandidate], scores: dict[int, float], seeds: _Seeds
 ) -> list[tuple[HeadingCandidate, float]]:
     accepted = []
     after_references = in_claims = False
-    for candidate in found:
+    for candidate in possible:
         score = scores[candidate.index] + _style_points(scene, candidate, seeds)
         if after_references:
             score += _after_references(scene, candidate, seeds)

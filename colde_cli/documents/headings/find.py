@@ -54,15 +54,15 @@ def _add_run_in(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
     row: list[Heading] = []
     wanted = 1
     for index in range(last):
-        found = _CLAUSE.match(scene.lines[index].text)
-        if not found or len(found.group(2).split()) > 9:
+        match = _CLAUSE.match(scene.lines[index].text)
+        if not match or len(match.group(2).split()) > 9:
             continue
         while printed.get(wanted, index) < index:  # a heading on a line of its own has this number
             wanted += 1
-        if int(found.group(1)) == wanted:
-            number = Number("decimal", (wanted,), found.group(2))
-            ends = None if found.end() == len(found.string) else found.end()
-            row.append(Heading(index, index, found.group(0), 1, 4.0, number, run_in=ends))
+        if int(match.group(1)) == wanted:
+            number = Number("decimal", (wanted,), match.group(2))
+            ends = None if match.end() == len(match.string) else match.end()
+            row.append(Heading(index, index, match.group(0), 1, 4.0, number, run_in=ends))
             wanted += 1
     unnumbered = sum(heading.number is None for heading in headings)
     if len(row) < _MIN_CLAUSES or len(row) < _CLAUSE_SHARE * (wanted - 1) or len(row) < unnumbered:
@@ -76,10 +76,10 @@ def _add_abstract(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
     """Add an abstract before the first heading that opens a line of text with its name."""
     end = min((heading.first for heading in headings), default=len(scene.lines))
     for index, line in enumerate(scene.lines[:end]):
-        found = _ABSTRACT.match(line.text)
-        if found and line.page <= 3:
-            text = re.sub(r"\W+$", "", found.group(1))
-            return [Heading(index, index, text, 1, 4.0, run_in=found.end(1)), *headings]
+        match = _ABSTRACT.match(line.text)
+        if match and line.page <= 3:
+            text = re.sub(r"\W+$", "", match.group(1))
+            return [Heading(index, index, text, 1, 4.0, run_in=match.end(1)), *headings]
     return list(headings)
 
 
@@ -212,7 +212,7 @@ def with_outline(scene: Scene, headings: Sequence[Heading], outline: Sequence[Bo
 
 def _locate(scene: Scene, entries: Sequence[Bookmark]) -> list[Heading]:
     index = _Index(scene)
-    found: list[Heading] = []
+    located: list[Heading] = []
     reached = -1
     for entry in entries:
         place = index.find(clean(entry.title), entry.page, reached)
@@ -221,9 +221,9 @@ def _locate(scene: Scene, entries: Sequence[Bookmark]) -> list[Heading]:
             text = " ".join(line.title for line in scene.lines[first : last + 1])
             text = text.replace(SOFT_HYPHEN + " ", "")
             plain, number = text.replace(SOFT_HYPHEN, ""), parse_number(text)
-            found.append(Heading(first, last, plain, entry.level, 9.0, number))
+            located.append(Heading(first, last, plain, entry.level, 9.0, number))
             reached = first
-    return found
+    return located
 
 
 class _Index:

@@ -87,10 +87,10 @@ def parse_number(text: str) -> Number | None:
 
 
 def _by_word(text: str) -> Number | None:
-    found = _WORD.match(text)
-    if not found or found["word"].lower() == "part":
+    match = _WORD.match(text)
+    if not match or match["word"].lower() == "part":
         return None
-    rest, number, word = found["rest"], found["number"], found["word"].lower()
+    rest, number, word = match["rest"], match["number"], match["word"].lower()
     if rest and not (rest[0].isupper() or rest[0] in '“"'):
         return None
     if number[0].isdigit():
@@ -103,29 +103,29 @@ def _by_word(text: str) -> Number | None:
 
 
 def _decimal(text: str) -> Number | None:
-    found = _DECIMAL.match(text)
-    if not found or not _OPENS_TITLE.match(found["rest"]):
+    match = _DECIMAL.match(text)
+    if not match or not _OPENS_TITLE.match(match["rest"]):
         return None
-    if not found["mark"] and not text[len(found["number"])].isspace():
+    if not match["mark"] and not text[len(match["number"])].isspace():
         return None
-    return Number("decimal", tuple(int(part) for part in found["number"].split(".")), found["rest"])
+    return Number("decimal", tuple(int(part) for part in match["number"].split(".")), match["rest"])
 
 
 def _roman(text: str) -> Number | None:
-    found = _ROMAN.match(text)
-    if not found or not (found["mark"] or found["rest"].isupper()):
+    match = _ROMAN.match(text)
+    if not match or not (match["mark"] or match["rest"].isupper()):
         return None
-    return Number("roman", (from_roman(found["number"]),), found["rest"])
+    return Number("roman", (from_roman(match["number"]),), match["rest"])
 
 
 def _letter(text: str) -> Number | None:
-    found = _LETTER.match(text)
-    if not found:
+    match = _LETTER.match(text)
+    if not match:
         return None
-    first, *others = found["number"].split(".")
-    if not (found["mark"] or others or len(found["rest"].split()) <= 8):
+    first, *others = match["number"].split(".")
+    if not (match["mark"] or others or len(match["rest"].split()) <= 8):
         return None
-    return Number("letter", (ord(first) - 64, *(int(part) for part in others)), found["rest"])
+    return Number("letter", (ord(first) - 64, *(int(part) for part in others)), match["rest"])
 
 
 def follows(before: tuple[int, ...], number: tuple[int, ...]) -> bool:

@@ -66,10 +66,10 @@ def address(value: str) -> str:
 
 def _digest_of_source(source: str) -> str:
     """The digest of the bytes within an address (`data:`), else of the address, or of any source."""
-    found = _DATA.match(source)
-    if found:
-        data = unquote_to_bytes(source[found.end() :].strip())
-        if not found[0].lower().endswith(";base64,"):
+    match = _DATA.match(source)
+    if match:
+        data = unquote_to_bytes(source[match.end() :].strip())
+        if not match[0].lower().endswith(";base64,"):
             return digest_of(data)
         try:
             return digest_of(base64.b64decode(b"".join(data.split()) + b"=="))
@@ -239,8 +239,8 @@ class ElementReader(TextFlows):
             self._script("sub" if shift[1].lower() == "sub" else "sup", marks)
         if _REVERSED.search(style):
             self._reversed("bdo", Attributes(dir="rtl") if "rtl" in style else marks)
-        for found in _PICTURE.finditer(style):
-            self._part(PartKind.PICTURES, found[1])
+        for match in _PICTURE.finditer(style):
+            self._part(PartKind.PICTURES, match[1])
         self._part(PartKind.PICTURES, marks["background"])
         if marks["role"] == "img":
             self._beside(OutsideKind.ALTERNATIVES, marks["aria-label"])
@@ -458,9 +458,9 @@ class ElementReader(TextFlows):
 
     @_on("meta")
     def _refresh(self, _: str, marks: Attributes) -> None:
-        found = _REFRESH.search(marks["content"])
-        if found and marks["http-equiv"].lower() == "refresh":
-            self._beside(OutsideKind.LINKS, address(found[1]), "next page")
+        match = _REFRESH.search(marks["content"])
+        if match and marks["http-equiv"].lower() == "refresh":
+            self._beside(OutsideKind.LINKS, address(match[1]), "next page")
 
     @_on("base")
     def _base(self, _: str, marks: Attributes) -> None:

@@ -78,8 +78,8 @@ class _List:
 
 def _list_of(tag: str, marks: Attributes) -> _List:
     style = _STYLES.get(marks["type"], "decimal") if tag == "ol" else "none"
-    if found := _LIST_STYLE.search(marks["style"]):
-        style = found[1]
+    if match := _LIST_STYLE.search(marks["style"]):
+        style = match[1]
     if style == "none":
         return _List(None)
     return _List(_whole(marks["start"], 1), -1 if "reversed" in marks else 1, style)

@@ -319,15 +319,15 @@ def _running_heads(pages: Iterable[_PageLines], count: int) -> dict[int, str]:
     edges = [edge for page in pages for edge in _edge_lines(page)]
     numbered = _page_numbers(edges, count)
     edges = [numbered.get(id(edge.line), edge) for edge in edges]
-    found = {id(edge.line): edge.text for edge in (*numbered.values(), *_repeated(edges, count))}
+    heads = {id(edge.line): edge.text for edge in (*numbered.values(), *_repeated(edges, count))}
     # What stands in one row with a head near the edge belongs to it, such as the title of a section.
-    rows = {(edge.line.page, edge.level) for edge in edges if id(edge.line) in found and edge.near}
+    rows = {(edge.line.page, edge.level) for edge in edges if id(edge.line) in heads and edge.near}
     beside = {
         id(edge.line): edge.text
         for edge in edges
-        if edge.near and id(edge.line) not in found and (edge.line.page, edge.level) in rows
+        if edge.near and id(edge.line) not in heads and (edge.line.page, edge.level) in rows
     }
-    return found | beside
+    return heads | beside
 
 
 def _edge_lines(page: _PageLines) -> Iterator[_EdgeLine]:
@@ -369,20 +369,20 @@ def _page_numbers(edges: Iterable[_EdgeLine], pages: int) -> dict[int, _EdgeLine
             series[number.key].append(number)
     kept = {key: [one for one in numbers if _follows(one, numbers)] for key, numbers in series.items()}
     levels = {one.edge.level for numbers in kept.values() for one in numbers if one.edge.near}
-    found: dict[int, _EdgeLine] = {}
+    numbered: dict[int, _EdgeLine] = {}
     for key, numbers in series.items():
         known = kept[key]
         totals = {pages, max((one.value for one in known), default=0)}
         for one in numbers:
             first = one.value == 1 and one.edge.near and one.edge.level in levels  # of a new numbering
-            if id(one.edge.line) in found or not (one in known or (one.alone and (len(known) >= _RUN or first))):
+            if id(one.edge.line) in numbered or not (one in known or (one.alone and (len(known) >= _RUN or first))):
                 continue
             text = one.edge.line.text
             (start, end), (begin, after) = one.span, one.total
             if after and int(text[begin:after]) in totals:
                 text = f"{text[:begin]}#{text[after:]}"
-            found[id(one.edge.line)] = replace(one.edge, text=f"{text[:start]}#{text[end:]}")
-    return found
+            numbered[id(one.edge.line)] = replace(one.edge, text=f"{text[:start]}#{text[end:]}")
+    return numbered
 
 
 def _numbers(edge: _EdgeLine) -> Iterator[_Number]:

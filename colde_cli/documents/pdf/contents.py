@@ -67,7 +67,7 @@ def leave_out_contents(lines: Sequence[Line], headings: Collection[int], account
         if index not in listed:
             name = _name(line.text)
             beginnings[name[:_KEY]].append((name, line.page))
-    found: set[int] = set()
+    left_out: set[int] = set()
     for block in blocks:
         _confirm(block, lines, beginnings)
         known = [place for place, entry in enumerate(block) if entry.confirmed or entry.led]
@@ -77,9 +77,9 @@ def leave_out_contents(lines: Sequence[Line], headings: Collection[int], account
             entries[0] = replace(entries[0], before=())
         titles = {_name(entry.title) for entry in entries if entry.confirmed}
         if len(titles) >= max(_FEWEST, _CONFIRMED * len(entries)):
-            found.update(*((*entry.before, entry.index) for entry in entries))
+            left_out.update(*((*entry.before, entry.index) for entry in entries))
             _account_for(entries, lines, account)
-    return found
+    return left_out
 
 
 def _blocks(lines: Sequence[Line], headings: Collection[int]) -> Iterator[list[_Entry]]:
@@ -105,10 +105,10 @@ def _entry(index: int, line: Line, between: Sequence[int]) -> _Entry | None:
     """Take a line that ends in a number after a blank or a row of dots for an entry."""
     if line.text[-1:] not in _LAST:
         return None
-    found = _NUMBER.search(line.text.rpartition(" ")[2])
-    if found is None:
+    match = _NUMBER.search(line.text.rpartition(" ")[2])
+    if match is None:
         return None
-    written = found[0]
+    written = match[0]
     before = line.text[: -len(written)]
     title = before.rstrip(_DOTS)
     led = len(before) - len(title) - before.count(" ", len(title)) > 1

@@ -218,15 +218,15 @@ def clean(text: str) -> str:
         if _ODD.search(text) is None:
             text = unicodedata.normalize("NFC", text)
         else:
-            text = _MATHS.sub(lambda found: unicodedata.normalize("NFKC", found.group()), text)
+            text = _MATHS.sub(lambda match: unicodedata.normalize("NFKC", match.group()), text)
             text = _LOOSE_ACCENT.sub(_compose, text)
             text = _LEFT_OVER.sub("\ufffd", unicodedata.normalize("NFC", text))
             text = _UNKNOWN_BULLET.sub("•", text)
     return " ".join(text.split())
 
 
-def _compose(found: re.Match[str]) -> str:
-    accent, letter = found.group(1) or found.group(3), found.group(2) or found.group(4)
+def _compose(match: re.Match[str]) -> str:
+    accent, letter = match.group(1) or match.group(3), match.group(2) or match.group(4)
     return unicodedata.normalize("NFC", ("i" if letter == "ı" else letter) + _COMBINING[accent])
 
 

@@ -142,10 +142,10 @@ class PageReader:
                 yield words, begins[:-1]
             return
         words, begins = [], []
-        for found in _WORD.finditer(self._letters, begin, begin + len(line)):
-            word, end = found.group(), found.end()
-            words.append(self._with_hyphens(word, found.start()) if SOFT_HYPHEN in word[:-1] else word)
-            begins.append(found.start())
+        for match in _WORD.finditer(self._letters, begin, begin + len(line)):
+            word, end = match.group(), match.end()
+            words.append(self._with_hyphens(word, match.start()) if SOFT_HYPHEN in word[:-1] else word)
+            begins.append(match.start())
             if word[-1] == SOFT_HYPHEN or self._letters[end : end + 1] in HYPHENS:
                 yield words, begins
                 words, begins = [], []

@@ -285,10 +285,10 @@ class Hyphens:
 
     def after_initial(self, letter: str, line: str) -> str:
         """What to write between a large initial and its line: a blank, if the letter is a word and not part of one."""
-        found = _FIRST_PART.match(line)
-        if letter not in _LETTER_WORDS or found is None:
+        match = _FIRST_PART.match(line)
+        if letter not in _LETTER_WORDS or match is None:
             return ""
-        rest = found.group(1).casefold()
+        rest = match.group(1).casefold()
         return " " if self._words[rest] > self._words[letter.casefold() + rest] else ""
 
     def _keeps(self, left: str, right: str) -> bool:

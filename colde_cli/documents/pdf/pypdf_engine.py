@@ -47,8 +47,8 @@ def opened(data: bytes, password: str | None) -> Handle:
 
 def resolved(value: Handle) -> Handle:
     """The object itself, in place of a reference to it; None for the null object."""
-    found = value.get_object() if hasattr(value, "get_object") else value
-    return None if type(found).__name__ == "NullObject" else found
+    held = value.get_object() if hasattr(value, "get_object") else value
+    return None if type(held).__name__ == "NullObject" else held
 
 
 def send_file(writer: PdfWriter) -> None:

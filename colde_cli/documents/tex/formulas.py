@@ -87,8 +87,8 @@ class Formulas:
             text, cursor.at = cursor.raw.translate(_FLAT), cursor.end
             return text
         pieces: list[str] = []
-        while cursor.at < cursor.end and (found := cursor.take(_TOKEN)):
-            name, symbol, script, mark, text = found.groups()
+        while cursor.at < cursor.end and (match := cursor.take(_TOKEN)):
+            name, symbol, script, mark, text = match.groups()
             if name == "end" and environment:
                 cursor.group()
                 break
@@ -105,8 +105,8 @@ class Formulas:
                 piece = self._command(name, cursor)
             elif symbol:
                 piece = _symbol(symbol, cursor)
-            elif mark == "{" and cursor.source.pairs.get(found.start(), cursor.end) < cursor.end:
-                piece = self._run(cursor.to(cursor.source.pairs[found.start()], 1))
+            elif mark == "{" and cursor.source.pairs.get(match.start(), cursor.end) < cursor.end:
+                piece = self._run(cursor.to(cursor.source.pairs[match.start()], 1))
             else:
                 piece = {"&": _CELL, "~": " ", "#": "#"}.get(mark, "")
             pieces.append(piece)
@@ -118,22 +118,22 @@ class Formulas:
             return self._resolved(group).strip()
         start = cursor.at
         cursor.take(BLANK)
-        found = cursor.take(_TOKEN)
-        if not found or found[4] or found[1] == "end":
+        match = cursor.take(_TOKEN)
+        if not match or match[4] or match[1] == "end":
             cursor.at = start
             return ""
         if cursor.depth > _DEEPEST:
-            cursor.at = found.start()
+            cursor.at = match.start()
             return cursor.to(cursor.end).raw.translate(_FLAT)
-        if found[1]:
+        if match[1]:
             cursor.depth += 1
-            piece = self._command(found[1], cursor)
+            piece = self._command(match[1], cursor)
             cursor.depth -= 1
             return _resolve(piece)
-        if found[2]:
-            return found[2]
-        cursor.at = found.start() + 1
-        return found[0][0]
+        if match[2]:
+            return match[2]
+        cursor.at = match.start() + 1
+        return match[0][0]
 
     def _scripted(self, script: str, cursor: Cursor) -> str:
         text = self._operand(cursor)
@@ -268,34 +268,34 @@ def _operand(text: str) -> str:
 def _resolve(text: str, *, cells: bool = False) -> str:
     """Write the pieces with parentheses where their neighbours need them, and rows and cells with separators."""
     if _CELL in text or _ROW in text:
-        text = _SEPARATOR.sub(lambda found: "; " if _ROW in found[0] else ", " if cells else " ", text)
+        text = _SEPARATOR.sub(lambda match: "; " if _ROW in match[0] else ", " if cells else " ", text)
     if _END in text:
         pieces, at, last = [], 0, ""
-        for found in _PIECE.finditer(text):
-            between = text[at : found.start()]
+        for match in _PIECE.finditer(text):
+            between = text[at : match.start()]
             last = between.rstrip()[-1:] or last
-            pieces += [between, _piece(found, last, text[found.end() : found.end() + 20].lstrip()[:1])]
-            at, last = found.end(), pieces[-1].rstrip()[-1:]
+            pieces += [between, _piece(match, last, text[match.end() : match.end() + 20].lstrip()[:1])]
+            at, last = match.end(), pieces[-1].rstrip()[-1:]
         text = "".join((*pieces, text[at:]))
     return " ".join(text.split())
 
 
-def _piece(found: re.Match[str], before: str, after: str) -> str:
+def _piece(match: re.Match[str], before: str, after: str) -> str:
     """Write a script, a root or a fraction between two characters."""
-    text = found[3].strip()
+    text = match[3].strip()
     room = " " if after.isalnum() and text[-1:].isalnum() else ""
-    if found[2] == _SCRIPT:
-        sign = found[1] or ""
+    if match[2] == _SCRIPT:
+        sign = match[1] or ""
         return (sign if sign.endswith("√") else sign.lstrip()) + _operand(text) + room
     if before in ("/", "^", "_", "√") or after in ("^", "/", "_"):
         text = f"({text})"
-    return (found[1] or "") + (" " if before.isalnum() and text[:1].isalnum() else "") + text + room
+    return (match[1] or "") + (" " if before.isalnum() and text[:1].isalnum() else "") + text + room
 
 
 def _number(text: str) -> str:
     """Write a number of siunitx: `1e6` as `1 × 10^6`, lists with commas."""
     text = text.replace("+-", " ± ").replace("\\pm", " ± ").replace(";", ", ")
-    return " ".join(_EXPONENT.sub(lambda found: f"{found[1]} × 10^{found[2]}".removeprefix(" × "), text).split())
+    return " ".join(_EXPONENT.sub(lambda match: f"{match[1]} × 10^{match[2]}".removeprefix(" × "), text).split())
 
 
 def _angle(text: str) -> str:
@@ -306,8 +306,8 @@ def _angle(text: str) -> str:
 def _unit(source: str) -> str:
     r"""Write a unit of siunitx, `\kilo\metre\per\second\squared` as `km/s^2`; unknown units keep their names."""
     written, sign, power, glued = "", "", "", False
-    for found in _UNIT_TOKEN.finditer(source):
-        name, dot, literal = found.groups()
+    for match in _UNIT_TOKEN.finditer(source):
+        name, dot, literal = match.groups()
         if dot or name == "per":
             sign = "·" if dot else "/"
         elif name in tex.POWERS:

@@ -152,19 +152,19 @@ def _definition(reader: Scanner, name: str, cursor: Cursor) -> None:
 
 @_on("let")
 def _let(reader: Scanner, _: str, cursor: Cursor) -> None:
-    found = cursor.take(_LET)
-    if found and found[2] in ("\\iftrue", "\\iffalse"):
-        reader.toggles[found[1]] = found[2] == "\\iftrue"
-    elif found and found[2].startswith("\\"):
-        reader.authored.alias(found[1], found[2][1:])
+    match = cursor.take(_LET)
+    if match and match[2] in ("\\iftrue", "\\iffalse"):
+        reader.toggles[match[1]] = match[2] == "\\iftrue"
+    elif match and match[2].startswith("\\"):
+        reader.authored.alias(match[1], match[2][1:])
 
 
 @_on("newif newtoggle providetoggle newbool providebool newboolean")
 def _new_condition(reader: Scanner, name: str, cursor: Cursor) -> None:
     """Declare a condition: with the two commands that set it, or by its name alone."""
     if name == "newif":
-        found = cursor.take(_NEW_CONDITION)
-        names = [found[1]] if found else []
+        match = cursor.take(_NEW_CONDITION)
+        names = [match[1]] if match else []
     else:
         names = cursor.arguments()[0]
     for condition in map(str.strip, names):
@@ -324,8 +324,8 @@ def _input(reader: Scanner, name: str, cursor: Cursor) -> None:
     file = "".join(values)
     if not values:
         after, cursor.at = cursor.at, start
-        found = cursor.take(_FILE)
-        file, cursor.at = (found[1], cursor.at) if found else ("", after)
+        match = cursor.take(_FILE)
+        file, cursor.at = (match[1], cursor.at) if match else ("", after)
     reader.file(file)
     if not reader.muted and file.strip() and len(reader.inputs) < _MOST_INPUTS:
         reader.inputs.append(restore(file.strip()))

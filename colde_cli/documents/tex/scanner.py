@@ -108,10 +108,10 @@ class Scanner:
     def scan(self, cursor: Cursor) -> None:
         """Read a range of a source."""
         text = cursor.source.text
-        while found := _TOKEN.search(text, cursor.at, cursor.end):
-            self.write(text[cursor.at : found.start()])
-            cursor.at = found.end()
-            name, symbol, blank, _, dollar, other = found.groups()
+        while match := _TOKEN.search(text, cursor.at, cursor.end):
+            self.write(text[cursor.at : match.start()])
+            cursor.at = match.end()
+            name, symbol, blank, _, dollar, other = match.groups()
             if name:
                 self._command(name, cursor)
             elif symbol:
@@ -195,8 +195,8 @@ class Scanner:
 
     def accent(self, accent: str, cursor: Cursor) -> None:
         """Write a letter with its accent; without a letter, the accent is a character by itself."""
-        if found := cursor.take(ACCENTED):
-            letter = next(filter(None, found.groups()), "")
+        if match := cursor.take(ACCENTED):
+            letter = next(filter(None, match.groups()), "")
             alone = accent if accent in "~^`'\"" else ""
             self.write(accented(accent, letter) if letter else alone)
 
@@ -322,9 +322,9 @@ class Scanner:
         option = cursor.option(close=True)
         if name in _ENVIRONMENT_ARGUMENTS or name in tex.LISTS or _FLOATS.fullmatch(name):
             if name in tex.LISTS and option:
-                found = _NUMBERED_FROM.search(option.raw)
-                if found and self.lists[-1] is not None:
-                    self.lists[-1] = int(found[1])
+                match = _NUMBERED_FROM.search(option.raw)
+                if match and self.lists[-1] is not None:
+                    self.lists[-1] = int(match[1])
                 self.code(f"\\begin{{list}}[{option.raw}]")
             if not option:
                 cursor.option()
@@ -412,16 +412,16 @@ class Scanner:
 
     def metadata(self, options: str) -> None:
         """Add the title and the like that a viewer of the PDF shows."""
-        for found in _PDF_TITLE.finditer(options):
-            self.outside(OutsideKind.METADATA, found[1] or found[2] or "")
+        for match in _PDF_TITLE.finditer(options):
+            self.outside(OutsideKind.METADATA, match[1] or match[2] or "")
 
     def drawing(self, name: str, cursor: Cursor) -> None:
         """Add a drawing by its source, and the words in it."""
         source = " ".join(restore(cursor.raw).split())
         self.builder.account.add_part(PartKind.DRAWINGS, digest_of(source.encode()), restore(name))
         text = cursor.source.text
-        while found := _NODE.search(text, cursor.at, cursor.end):
-            cursor.at = found.end()
+        while match := _NODE.search(text, cursor.at, cursor.end):
+            cursor.at = match.end()
             stop = text.find(";", cursor.at, min(cursor.end, cursor.at + 2000))
             brace = text.find("{", cursor.at, stop if stop >= 0 else cursor.end)
             if brace >= 0:

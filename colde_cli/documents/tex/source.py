@@ -94,10 +94,10 @@ def prepare(source: str) -> str:
     text = source.translate(_MOVED_ON) if not source.isascii() else source
     pieces: list[str] = []
     at = 0
-    while found := _INTERESTING.search(text, at):
-        pieces.append(text[at : found.start()])
-        at = found.end()
-        environment, bar, escaped = found.groups()
+    while match := _INTERESTING.search(text, at):
+        pieces.append(text[at : match.start()])
+        at = match.end()
+        environment, bar, escaped = match.groups()
         if environment:
             piece, at = _verbatim(text, at, environment)
             pieces.append(piece)
@@ -108,11 +108,11 @@ def prepare(source: str) -> str:
             at = end + 1 if end > at else at
         elif escaped:
             pieces.append(escaped.translate(_AWAY))
-        elif found.group() == "\\iffalse" and not _LET_BEFORE.search(text, max(0, at - 80), at - 8):
+        elif match.group() == "\\iffalse" and not _LET_BEFORE.search(text, max(0, at - 80), at - 8):
             piece, at = _left_out(text, at)
             pieces.append(piece)
-        elif not found.group().startswith("%"):
-            pieces.append(found.group())
+        elif not match.group().startswith("%"):
+            pieces.append(match.group())
     pieces.append(text[at:])
     return "".join(pieces)
 
@@ -126,9 +126,9 @@ def _verbatim(text: str, at: int, environment: str) -> tuple[str, int]:
     after = min(len(text), end + len(closing))
     if environment in HIDING or environment in EMBEDDING:
         return f"\\begin{{{environment}}}{body.translate(_AWAY)}{closing}", after
-    found = _ARGUMENTS.match(body)
-    begin = found.end() if found else 0
-    option = found[1].translate(_AWAY) if found and found[1] else ""
+    match = _ARGUMENTS.match(body)
+    begin = match.end() if match else 0
+    option = match[1].translate(_AWAY) if match and match[1] else ""
     kept = f"\\{VERBATIM_OPTION}{{{environment}\uf020{option}}}" if option else ""
     return f"\n\n{kept}{body[begin:].rstrip().translate(_AWAY)}\n\n", after
 
@@ -140,10 +140,10 @@ VERBATIM_OPTION = "verbatimoption"
 def _left_out(text: str, at: int) -> tuple[str, int]:
     """Return the branch that begins before `at` and is never read, and the offset of its end."""
     depth, end = 1, len(text)
-    for found in _BRANCH.finditer(text, at):
-        depth += -1 if found[1] == "fi" else 1 if found[1] != "else" else 0
-        if not depth or (depth == 1 and found[1] == "else"):
-            end = found.start()
+    for match in _BRANCH.finditer(text, at):
+        depth += -1 if match[1] == "fi" else 1 if match[1] != "else" else 0
+        if not depth or (depth == 1 and match[1] == "else"):
+            end = match.start()
             break
     return f"\\iffalse{_REMARK.sub('', text[at:end]).translate(_AWAY)}", end
 
@@ -171,11 +171,11 @@ class Source:
             LimitError: there are too many.
         """
         opened: list[int] = []
-        for found in _BRACE.finditer(self.text):
-            if found[0] == "{":
-                opened.append(found.start())
-            elif found[0] == "}" and opened:
-                self.pairs[opened.pop()] = found.start()
+        for match in _BRACE.finditer(self.text):
+            if match[0] == "{":
+                opened.append(match.start())
+            elif match[0] == "}" and opened:
+                self.pairs[opened.pop()] = match.start()
             if len(self.pairs) + len(opened) > MAX_GROUPS:
                 raise LimitError(
                     f"Cannot read {self.shown}: it has more braces than colde reads of one document; split it."
@@ -190,8 +190,8 @@ class Source:
             self._toggles = len(toggles)
             self._branches = {}
             opened: list[list[int]] = []
-            for found in _BRANCH.finditer(self.text):
-                name, start = found[1], found.start()
+            for match in _BRANCH.finditer(self.text):
+                name, start = match[1], match.start()
                 if name == "else" and opened:
                     opened[-1].append(start)
                 elif name == "fi" and opened:
@@ -200,28 +200,28 @@ class Source:
                 elif (name in _CONDITIONS or name in toggles) and not _NAMED_BEFORE.search(
                     self.text, max(0, start - 80), start
                 ):
-                    opened.append([found.end()])
+                    opened.append([match.end()])
         return self._branches.get(at)
 
     def find(self, wanted: str, at: int, end: int) -> int:
         """Find the offset of the next `wanted` before `end`, else -1."""
         if (wanted, end) in self._missing:
             return -1
-        found = self.text.find(wanted, at, end)
-        if found < 0:
+        place = self.text.find(wanted, at, end)
+        if place < 0:
             self._missing.add((wanted, end))
-        return found
+        return place
 
     def dollar(self, wanted: str, at: int, end: int) -> int:
         """Find the offset of the dollars that end a formula in its paragraph, outside of braces; else -1."""
         if self.find(wanted, at, end) < 0:
             return -1
-        while found := _DOLLAR.search(self.text, at, end):
-            if found[0].startswith(wanted):
-                return found.start()
-            if found[0] != "{":
+        while match := _DOLLAR.search(self.text, at, end):
+            if match[0].startswith(wanted):
+                return match.start()
+            if match[0] != "{":
                 return -1
-            at = max(found.end(), self.pairs.get(found.start(), 0))
+            at = max(match.end(), self.pairs.get(match.start(), 0))
         return -1
 
     def bracket(self, at: int, end: int) -> int:
@@ -277,10 +277,10 @@ class Cursor:
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Take what a pattern matches."""
-        found = pattern.match(self.source.text, self.at, self.end)
-        if found:
-            self.at = found.end()
-        return found
+        match = pattern.match(self.source.text, self.at, self.end)
+        if match:
+            self.at = match.end()
+        return match
 
     def group(self) -> Cursor | None:
         """Take the next argument, in braces."""
@@ -334,8 +334,8 @@ class Cursor:
             self.option(close=True)
 
     def _after_blanks(self) -> int:
-        found = BLANK.match(self.source.text, self.at, self.end)
-        return found.end() if found else self.at
+        match = BLANK.match(self.source.text, self.at, self.end)
+        return match.end() if match else self.at
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,31 +361,31 @@ class AuthorCommands:
     def define(self, command: str, cursor: Cursor) -> str:
         r"""Remember the definition after `\newcommand`, `\def` and the like; return the name that it defines."""
         start, primitive = cursor.at, command in PRIMITIVE
-        found = None if command in UNUSUAL else cursor.take(_DEF if primitive else _DEFINITION)
-        group = cursor.group() if found else None
-        if not found or not group or group.end - group.at > _MAX_BODY or len(self.commands) >= _MAX_COMMANDS:
+        match = None if command in UNUSUAL else cursor.take(_DEF if primitive else _DEFINITION)
+        group = cursor.group() if match else None
+        if not match or not group or group.end - group.at > _MAX_BODY or len(self.commands) >= _MAX_COMMANDS:
             cursor.at = start
             return self._leave(cursor)
-        count = len(found[2]) // 2 if primitive else int(found[2] or 0)
-        default = found[3][1:-1] if not primitive and found[3] else None
+        count = len(match[2]) // 2 if primitive else int(match[2] or 0)
+        default = match[3][1:-1] if not primitive and match[3] else None
         body = f"\\operatorname{{{group.raw}}}" if command == "DeclareMathOperator" else group.raw
-        if command != "providecommand" or found[1] not in self.commands:
-            self.commands[found[1]] = _Command(count, default, body)
-        self.aliases.pop(found[1], None)
-        return found[1]
+        if command != "providecommand" or match[1] not in self.commands:
+            self.commands[match[1]] = _Command(count, default, body)
+        self.aliases.pop(match[1], None)
+        return match[1]
 
     def _leave(self, cursor: Cursor) -> str:
         """Remember the source of a definition with arguments in an unusual form."""
         start = cursor.at
-        found = cursor.take(_ANY_DEFINITION)
-        if not found:
+        match = cursor.take(_ANY_DEFINITION)
+        if not match:
             return ""
         while cursor.option() or cursor.group():
             pass
-        self.commands.pop(found[1], None)
+        self.commands.pop(match[1], None)
         if len(self.unread) < _MAX_COMMANDS:
-            self.unread[found[1]] = " ".join(cursor.since(start).split())
-        return found[1]
+            self.unread[match[1]] = " ".join(cursor.since(start).split())
+        return match[1]
 
     def alias(self, name: str, target: str) -> None:
         r"""Give a command another name, as `\let` does."""
@@ -410,4 +410,4 @@ class AuthorCommands:
             self.unread.setdefault(name, command.body)
             return None, values
         filled = [*values, *[""] * 9]
-        return _PARAMETER.sub(lambda found: filled[int(found[1]) - 1], command.body), values
+        return _PARAMETER.sub(lambda match: filled[int(match[1]) - 1], command.body), values
