@@ -92,10 +92,7 @@ def _with_pixels(a: Document, b: Document, password: str | None) -> tuple[Docume
         known = part.kind is PartKind.PICTURES and part.digest in pixels
         return replace(part, digest=pixels[part.digest]) if known else part
 
-    return (
-        replace(a, parts=tuple(map(settled_part, a.parts))),
-        replace(b, parts=tuple(map(settled_part, b.parts))),
-    )
+    return (replace(a, parts=tuple(map(settled_part, a.parts))), replace(b, parts=tuple(map(settled_part, b.parts))))
 
 
 def _pictures(document: Document) -> Iterator[UnreadPart]:

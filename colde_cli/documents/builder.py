@@ -91,13 +91,7 @@ class DocumentBuilder:
             self._sections.notes.append(words)
 
     def build(
-        self,
-        title: str,
-        name: str,
-        warnings: Sequence[str] = (),
-        notes: Sequence[str] = (),
-        *,
-        textless: bool = False,
+        self, title: str, name: str, warnings: Sequence[str] = (), notes: Sequence[str] = (), *, textless: bool = False
     ) -> Document:
         """Build the document; if no heading was marked, headings are found as in plain text.
 

@@ -122,11 +122,7 @@ def in_alphabet(alphabet: str, text: str) -> str:
 
 
 _ROMAN = tuple(
-    zip(
-        (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1),
-        "m cm d cd c xc l xl x ix v iv i".split(),
-        strict=True,
-    )
+    zip((1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1), "m cm d cd c xc l xl x ix v iv i".split(), strict=True)
 )
 
 

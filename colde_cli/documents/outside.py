@@ -165,12 +165,7 @@ class Account:
             self._rest.append(digest_of(f"{kind}\0{text}\0{about}".encode()))
 
     def add_part(
-        self,
-        kind: PartKind,
-        digest: str,
-        about: str = "",
-        pages: tuple[int, int] | None = None,
-        source: str = "",
+        self, kind: PartKind, digest: str, about: str = "", pages: tuple[int, int] | None = None, source: str = ""
     ) -> None:
         """Add a part by the digest of its content."""
         if len(self.parts) < MOST_KEPT:

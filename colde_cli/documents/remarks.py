@@ -145,10 +145,7 @@ def _noted(note: OutsideText) -> ReviewRemark:
     marked = _MARKED.search(text)
     said = text[: marked.start()] if marked else text
     return ReviewRemark(
-        said or text,
-        author=author[1] if author else "",
-        on=marked[1] if marked else note.about,
-        pages=note.pages,
+        said or text, author=author[1] if author else "", on=marked[1] if marked else note.about, pages=note.pages
     )
 
 

@@ -165,11 +165,7 @@ def _move(section: Section, removed: Sequence[Span], layout: _Layout) -> Section
         shift = layout.add(section.span) - section.span.start
         span = Span(section.span.start + shift, section.span.end + shift)
         return replace(section, span=span, body_start=section.body_start + shift)
-    bounds = [
-        section.body_start,
-        *(end for span in removed for end in (span.start, span.end)),
-        section.span.end,
-    ]
+    bounds = [section.body_start, *(end for span in removed for end in (span.start, span.end)), section.span.end]
     pieces = [stripped(layout.text, *bounds[n : n + 2]) for n in range(0, len(bounds), 2)]
     heading = stripped(layout.text, section.span.start, section.body_start)
     places = [layout.add(piece) for piece in (heading, *pieces) if len(piece)]

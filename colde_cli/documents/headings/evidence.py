@@ -204,11 +204,7 @@ def _candidate(scene: Scene, index: int) -> HeadingCandidate | None:
     candidate = HeadingCandidate(index, line, 0.0, number, known, core, apart)
     if not _is_worded(scene, candidate):
         return None
-    points = (
-        *_type_points(scene, candidate),
-        *_place_points(scene, candidate),
-        *_wording_points(scene, candidate),
-    )
+    points = (*_type_points(scene, candidate), *_place_points(scene, candidate), *_wording_points(scene, candidate))
     return replace(candidate, score=sum(points))
 
 

@@ -134,8 +134,7 @@ class _Unread:
         if name == "id":
             return f"#{self._names.setdefault(value, len(self._names))}"
         return _REFERENCE.sub(
-            lambda match: (match[1] or "") + f"#{self._names.get(match[2], match[2])}",
-            " ".join(value.split()),
+            lambda match: (match[1] or "") + f"#{self._names.get(match[2], match[2])}", " ".join(value.split())
         )
 
 

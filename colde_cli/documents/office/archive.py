@@ -20,13 +20,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 from xml.parsers import expat
 
 from colde_cli.documents.outside import digest_of
-from colde_cli.errors import (
-    CorruptFileError,
-    DocumentError,
-    LimitError,
-    PasswordError,
-    UnsupportedFormatError,
-)
+from colde_cli.errors import CorruptFileError, DocumentError, LimitError, PasswordError, UnsupportedFormatError
 
 MAX_PART_BYTES = 128 << 20
 """Maximum size of one part once unpacked; a book of 1000 pages has some 30 MiB."""

@@ -27,8 +27,7 @@ _UNSHOWN = "not shown on any page"
 _DEEPEST = 2  # documents inside documents
 _ZIP = b"PK\x03\x04"
 _WEB_PAGE = re.compile(
-    rb"\s*(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype\s+html|html|head|body|p|div|h[1-6])\b",
-    re.I,
+    rb"\s*(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype\s+html|html|head|body|p|div|h[1-6])\b", re.I
 )
 
 

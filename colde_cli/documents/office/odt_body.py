@@ -9,13 +9,7 @@ from dataclasses import dataclass, field
 from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.office.archive import Attributes, ElementList
 from colde_cli.documents.office.body import Element
-from colde_cli.documents.office.odt_parts import (
-    Collected,
-    FormControls,
-    MathText,
-    OdtParts,
-    content_of,
-)
+from colde_cli.documents.office.odt_parts import Collected, FormControls, MathText, OdtParts, content_of
 from colde_cli.documents.office.odt_text import Aside, OdtText, Shape, unshown_value
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 
@@ -46,8 +40,7 @@ _BESIDE = {
     **dict.fromkeys(("svg:title", "svg:desc", "table:title", "table:desc"), OutsideKind.ALTERNATIVES),
 }
 _PAGE = re.compile(
-    r"[\s.…·_]*\t[\s.…·_]*[\divxlcdm–-]*\s*$|(?:\.{2,}|…|(?:\. ){2,}|_{3,})[\s.…]*[\divxlcdm]*\s*$",
-    re.IGNORECASE,
+    r"[\s.…·_]*\t[\s.…·_]*[\divxlcdm–-]*\s*$|(?:\.{2,}|…|(?:\. ){2,}|_{3,})[\s.…]*[\divxlcdm]*\s*$", re.IGNORECASE
 )
 """The page number of a line of a table of contents, with its leader."""
 _PAGES = re.compile(r"[\s,.…]+\d+(?:[\s,–-]+\d+)*\s*(?:pp?|ff?)?\.?\s*$")
@@ -337,10 +330,7 @@ class OdtBody(OdtText):
             for element, one, _ in inner.elements
             if element == "field:param"
         ]
-        stated, entries = (
-            dict(parameters),
-            [value for about, value in parameters if about == "Dropdown_ListEntry"],
-        )
+        stated, entries = (dict(parameters), [value for about, value in parameters if about == "Dropdown_ListEntry"])
         chosen = stated.get("Dropdown_Selected", "")
         if "CHECKBOX" in attributes.get("field:type", ""):
             self._insert(TICKED if stated.get("Checkbox_Checked") == "true" else UNTICKED)

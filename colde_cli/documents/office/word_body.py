@@ -13,12 +13,7 @@ from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.office.archive import MAX_ELEMENTS, Attributes, Package, PartRelation
 from colde_cli.documents.office.body import Element, Note, Paragraph, TextStyle
 from colde_cli.documents.office.word_formulas import WordFormula
-from colde_cli.documents.office.word_styles import (
-    is_shaded,
-    outline_level,
-    state_letters,
-    switched_on,
-)
+from colde_cli.documents.office.word_styles import is_shaded, outline_level, state_letters, switched_on
 from colde_cli.documents.office.word_text import Form, WordParagraph, WordText
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 from colde_cli.documents.symbol_fonts import symbol
@@ -39,10 +34,7 @@ _KINDS = {
     **dict.fromkeys(("customXml", "ink"), PartKind.DRAWINGS),
 }
 _EQUATION = re.compile(r"equation|mathtype", re.IGNORECASE)
-_SHAPES = {
-    **{"v:rect": "rect", "v:line": "line", "v:oval": "ellipse", "v:roundrect": "roundRect"},
-    "wps:wsp": "shape",
-}
+_SHAPES = {**{"v:rect": "rect", "v:line": "line", "v:oval": "ellipse", "v:roundrect": "roundRect"}, "wps:wsp": "shape"}
 
 
 class Header(NamedTuple):

@@ -171,10 +171,7 @@ class WordStyles(Styles):
         return self._stated[identifier]
 
 
-BOXES = {
-    **dict.fromkeys("☑☒✓✔✕✖✗✘☓🗷🗹🗸🗶⌧🗵●◉⦿", TICKED),
-    **dict.fromkeys("☐□▢◻⬜○◯❑❒", UNTICKED),
-}
+BOXES = {**dict.fromkeys("☑☒✓✔✕✖✗✘☓🗷🗹🗸🗶⌧🗵●◉⦿", TICKED), **dict.fromkeys("☐□▢◻⬜○◯❑❒", UNTICKED)}
 """The box of a form that a letter shows, ticked or not."""
 
 

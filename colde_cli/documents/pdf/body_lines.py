@@ -82,8 +82,7 @@ def text_lines(pages: Sequence[PdfPage]) -> tuple[list[Line], Account]:
     divided = list(map(_divided, pages))
     every = [line for page in divided for line in page.upright.lines]
     heads = _running_heads(
-        [*(page.upright for page in divided), *(turned for page in divided for turned in page.turned)],
-        len(pages),
+        [*(page.upright for page in divided), *(turned for page in divided for turned in page.turned)], len(pages)
     )
     kept = [line for line in every if id(line) not in heads]
     if _characters(kept) < (1 - _MAX_FURNITURE) * _characters(every):
@@ -193,11 +192,7 @@ def _account_for(pages: Iterable[_Divided], heads: dict[int, str], account: Acco
             for line in side.lines:
                 if id(line) in heads:
                     upper = line.base > side.height / 2
-                    add(
-                        edges,
-                        OutsideKind.HEADERS if upper else OutsideKind.FOOTERS,
-                        _joined([heads[id(line)]]),
-                    )
+                    add(edges, OutsideKind.HEADERS if upper else OutsideKind.FOOTERS, _joined([heads[id(line)]]))
         for side in page.turned:
             for text in _neighbours([line for line in side.lines if id(line) not in heads]):
                 add(turned, OutsideKind.ROTATED, text)

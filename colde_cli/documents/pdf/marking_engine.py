@@ -289,10 +289,7 @@ def _moved(quad: dict[str, Any], place: tuple[int, Matrix]) -> dict[str, Any]:
     """Move a piece of a line from its page to a sheet."""
     sheet, (a, b, c, d, e, f) = place
     pairs = zip(quad["points"][::2], quad["points"][1::2], strict=True)
-    return {
-        "page": sheet,
-        "points": [value for x, y in pairs for value in (a * x + c * y + e, b * x + d * y + f)],
-    }
+    return {"page": sheet, "points": [value for x, y in pairs for value in (a * x + c * y + e, b * x + d * y + f)]}
 
 
 def _shown_box(page: Handle) -> list[float]:

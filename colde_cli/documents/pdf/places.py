@@ -72,11 +72,7 @@ class _Box:
 
 
 def read_places(
-    file: BinaryIO,
-    document: Document,
-    password: str | None,
-    pages: tuple[int, int] | None,
-    boxes: Collection[int],
+    file: BinaryIO, document: Document, password: str | None, pages: tuple[int, int] | None, boxes: Collection[int]
 ) -> PagePlaces | None:
     """Read the pages of a PDF again, with the places of letters on some of them; None if PDFium cannot read it.
 

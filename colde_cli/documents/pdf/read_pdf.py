@@ -15,15 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 from colde_cli.documents.builder import MAX_CHARACTERS, tidy
-from colde_cli.documents.document import (
-    PLAIN_WORDS,
-    Document,
-    Section,
-    SectionKind,
-    Span,
-    pages_of,
-    shown_as,
-)
+from colde_cli.documents.document import PLAIN_WORDS, Document, Section, SectionKind, Span, pages_of, shown_as
 from colde_cli.documents.headings.choose import Heading
 from colde_cli.documents.headings.evidence import Scene, survey
 from colde_cli.documents.headings.find import find_headings, find_title
@@ -36,14 +28,7 @@ from colde_cli.documents.pdf.lines import Bookmark, Line, PdfPage, decode_page
 from colde_cli.documents.pdf.prose import Geometry, Hyphens, ProseWriter, paragraphs
 from colde_cli.documents.pdf.scans import chosen, report_of, wanted_pages, with_words
 from colde_cli.documents.sandbox import sandboxed
-from colde_cli.errors import (
-    CorruptFileError,
-    DocumentError,
-    LimitError,
-    NoTextError,
-    OptionError,
-    PasswordError,
-)
+from colde_cli.errors import CorruptFileError, DocumentError, LimitError, NoTextError, OptionError, PasswordError
 
 PDFIUM = "colde_cli.documents.pdf.pdfium_engine"
 """The reader that knows the places of letters."""

@@ -45,7 +45,7 @@ _INTERESTING = re.compile(
     r"|\\iffalse(?![A-Za-z@])"
     r"|\\([%$&#_{}])"
     r"|\\(?:[A-Za-z@]+|.|\n)"
-    r"|%[^\n]*(?:\n[ \t]*+(?!\n))?",
+    r"|%[^\n]*(?:\n[ \t]*+(?!\n))?"
 )
 _ARGUMENTS = re.compile(r"(?:[ \t]*\[([^\]\n]*)\])?(?:\{[a-z+]+\}(?=[ \t]*\n))?[ \t]*\n?")
 _BRANCH = re.compile(r"\\(if[A-Za-z@]*|else|fi)(?![A-Za-z@])")
