@@ -22,7 +22,7 @@ from permissions import POSIX, permissions_count
 
 from colde_cli.documents.document import Span
 from colde_cli.documents.passages import Passage
-from colde_cli.documents.pdf.marking import Entry, write_marked
+from colde_cli.documents.pdf.places import Entry, write_marked
 from colde_cli.documents.reading import read
 from colde_cli.errors import CorruptFileError, OptionError
 from colde_cli.similarity.comparison import Comparison

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from colde_cli.documents.document import shown_as
-from colde_cli.documents.pdf.marking import Entry, write_marked
-from colde_cli.documents.pdf.places import Quad
+from colde_cli.documents.pdf.places import Entry, Quad, write_marked
 from colde_cli.documents.reading import SNIFFED, kind_of_file
 from colde_cli.errors import CorruptFileError, DocumentError, OptionError
 from colde_cli.files import atomic_file

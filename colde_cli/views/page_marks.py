@@ -11,8 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from colde_cli.documents.document import Span
-from colde_cli.documents.pdf.marking import STRUCK, UNDERLINED, Entry, Look, Mark
-from colde_cli.documents.pdf.places import read_places
+from colde_cli.documents.pdf.places import STRUCK, UNDERLINED, Entry, Look, Mark, read_places
 from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.similarity.redline import redline
 from colde_cli.similarity.section_changes import SectionChange, SectionState

@@ -1,7 +1,7 @@
 """Collect evidence that a line is a heading: points for its type, its place and its wording.
 
 `survey` measures the running text of a document (`Scene`); `candidates` gives each line points by these measures. The
-weights were set by hand on annotated documents. A heading needs `choose.THRESHOLD` points.
+weights were set by hand on annotated documents. A heading needs `find.THRESHOLD` points.
 """
 
 from __future__ import annotations

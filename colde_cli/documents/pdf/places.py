@@ -1,23 +1,29 @@
-"""Find where the text of a document stands on the pages of its PDF.
+"""Find where the text of a document stands on the pages of its PDF, and write PDFs with highlights and an outline.
 
 A `Document` keeps no boxes: they would take many times the memory of its text. Its pages are read once more instead,
 with the places of letters, and laid out in the same way. Each paragraph then knows its lines, and each line its
 letters: what was dropped between them are blanks and hyphens at the ends of lines.
+
+Files are taken apart and written by pypdf in a reader process (`marking_engine.py`), like every PDF that is read.
 """
 
 from __future__ import annotations
 
 import math
+import os
+import shutil
+import tempfile
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import BinaryIO
 
 from colde_cli.documents.document import Document, Span
 from colde_cli.documents.pdf.lines import Line, PdfPage, clean
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN, ProseWriter
-from colde_cli.documents.pdf.read_pdf import laid_out, run_reader
+from colde_cli.documents.pdf.read_pdf import SECONDS, laid_out, receive_file, run_reader
 from colde_cli.documents.pdf.scans import with_words
+from colde_cli.errors import CorruptFileError
 
 _HYPHENS = frozenset(("-", "‐", SOFT_HYPHEN))
 _WIDE_GAP = 3.0  # heights of a line; wider ones separate the columns of a table
@@ -254,3 +260,80 @@ def _turned_back(box: _Box, along: tuple[float, float], across: tuple[float, flo
     corners = ((u, v) for v in across[::-1] for u in along)
     points = (value for u, v in corners for value in (u * cosine - v * sine, u * sine + v * cosine))
     return Quad(box.page, tuple(round(value, 2) for value in points))
+
+
+STRUCK, UNDERLINED = 0.46, 0.06
+"""Share of a line's height at which the stroke of a highlight runs, so that it is seen without colours, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The look of a mark; colours are red, green and blue from 0 to 255."""
+
+    name: str
+    fill: tuple[int, int, int]
+    line: tuple[int, int, int]
+    stroke: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A highlight on pieces of lines of one page, with the note that a reader sees who points at it."""
+
+    look: Look
+    quads: tuple[Quad, ...]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the outline that leads to a place, or only groups other entries if it has none."""
+
+    title: str
+    place: Quad | None
+    entries: tuple[Entry, ...] = ()
+
+
+def write_marked(
+    files: Sequence[BinaryIO],
+    target: BinaryIO,
+    password: str | None,
+    marks: Sequence[Mark],
+    outline: Entry,
+    trouble: str,
+    sheets: Sequence[tuple[int, int]] | None = None,
+    names: Sequence[tuple[str, str]] = (),
+) -> None:
+    """Write a PDF with marks, or pages of two PDFs side by side.
+
+    Pages are counted over both files: those of the first file come first. So are the pages of marks and places.
+    Annotations, outline and password of a single file are kept.
+
+    Args:
+        files: one or two, open and seekable.
+        target: to write to.
+        password: of encrypted files.
+        marks: to add.
+        outline: goes before the entries of the file.
+        trouble: the message of the error.
+        sheets: left and right page of each sheet, 0 for an empty half, if pages are to stand side by side.
+        names: two texts above each page, of all pages of both files.
+
+    Raises:
+        CorruptFileError: pypdf cannot write the file.
+    """
+    request = {
+        "password": password,
+        "step": SECONDS,
+        "first": files[0].seek(0, os.SEEK_END),
+        "marks": [asdict(mark) for mark in marks],
+        "outline": asdict(outline),
+        "sheets": sheets,
+        "names": names,
+    }
+    with tempfile.TemporaryFile() as whole:
+        for file in files:
+            file.seek(0)
+            shutil.copyfileobj(file, whole)
+        if receive_file("colde_cli.documents.pdf.marking_engine", whole, request, target) is not None:
+            raise CorruptFileError(trouble)

@@ -16,9 +16,8 @@ from typing import Any, BinaryIO
 
 from colde_cli.documents.builder import MAX_CHARACTERS, tidy
 from colde_cli.documents.document import PLAIN_WORDS, Document, Section, SectionKind, Span, pages_of, shown_as
-from colde_cli.documents.headings.choose import Heading
 from colde_cli.documents.headings.evidence import Scene, survey
-from colde_cli.documents.headings.find import find_headings, find_title
+from colde_cli.documents.headings.find import Heading, find_headings, find_title
 from colde_cli.documents.headings.titles import kind_of
 from colde_cli.documents.outside import Account, OutsideKind, OutsideText, PartKind, UnreadPart, digest_of
 from colde_cli.documents.pdf.body_lines import text_lines
