@@ -180,7 +180,6 @@ class _ListedRemark:
     label: str
     texts: list[str] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
-    quotations: list[str] = field(default_factory=list)
     answered: str = ""
 
     def add(self, text: str, *, quotation: bool) -> None:
