@@ -289,8 +289,10 @@ def test_comments_and_links_are_found(path: Path) -> None:
 @pytest.mark.slow
 def test_an_attachment_of_any_size_costs_no_page(path: Path) -> None:
     # Two gigabytes, once unpacked: more than a reader process may take.
-    packer = zlib.compressobj(9)
-    data = b"".join(packer.compress(bytes(1 << 24)) for _ in range(128)) + packer.flush()
+    packer = zlib.compressobj(9, wbits=-15)
+    block = packer.compress(bytes(1 << 24)) + packer.flush(zlib.Z_FULL_FLUSH)
+    checksum = (1 << 31) % 65_521 << 16 | 1
+    data = b"\x78\xda" + 128 * block + packer.flush() + checksum.to_bytes(4, "big")
     made = page().attach("a.bin", b"x")
     objects = [item for item in made._writer._objects if isinstance(item, pypdf.generic.DictionaryObject)]
     (held,) = (item for item in objects if item.get("/Type") == "/EmbeddedFile")
