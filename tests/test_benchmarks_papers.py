@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from late import needs
 
 from colde_cli.documents.document import Part, assemble
 from colde_cli.evaluation.data import LabelledPair, TrainingDocument
 
-for extra in ("torch", "sklearn", "optimum"):
-    pytest.importorskip(extra)
+pytestmark = needs("torch", "sklearn", "optimum")
 
 
 @pytest.fixture

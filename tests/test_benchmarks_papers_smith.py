@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from labelled_set import write_labelled_set
+from late import needs
 from tiny_backbone import write_backbone
 
-for extra in ("torch", "sklearn", "optimum"):
-    pytest.importorskip(extra)
+pytestmark = needs("torch", "sklearn", "optimum")
 
 
 @pytest.fixture

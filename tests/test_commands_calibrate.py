@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run, run_json, validate
 from judged_data import write_judged
-
-pytest.importorskip("sklearn")
+from late import needs
 
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import open_folder
@@ -22,6 +21,8 @@ from colde_cli.evaluation.refit import refit, store
 from colde_cli.evaluation.systems import StoredVerdicts
 from colde_cli.scoring.config import Calibration, probability
 from colde_cli.scoring.profile import FieldInfo, FieldProfile
+
+pytestmark = needs("sklearn")
 
 Capture = pytest.CaptureFixture[str]
 

@@ -215,9 +215,10 @@ def test_a_second_run_gives_the_same_and_so_does_one_without_cache(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path))
-    first = run(capsys, "diff", V1, V2, "--format", "json").out
-    assert run(capsys, "diff", V1, V2, "--format", "json").out == first
-    assert run(capsys, "diff", V1, V2, "--format", "json", "--no-cache").out == first
+    arguments = ("diff", V1, V2, "--format", "json", "--pages", "1-3")
+    first = run(capsys, *arguments).out
+    assert run(capsys, *arguments).out == first
+    assert run(capsys, *arguments, "--no-cache").out == first
 
 
 @pytest.mark.parametrize(("text", "expected"), [("3-17", (3, 17)), ("5", (5, 5)), (" 2 – 4 ", (2, 4)), (None, None)])
@@ -322,7 +323,7 @@ def test_the_output_is_that_of_the_documents_not_of_the_process(tmp_path: Path) 
                 *("diff", a, b, "--format", shape, *options),
                 env={"PYTHONHASHSEED": seed, "COLDE_THREADS": threads},
             ).out
-            for seed, threads, options in (("1", "1", ()), ("2", "2", ()), ("3", "1", ("--no-cache",)))
+            for seed, threads, options in (("1", "1", ()), ("2", "2", ("--no-cache",)))
         }
         assert len(shown) == 1
         assert "amount" in shown.pop()

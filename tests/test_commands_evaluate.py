@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from command_line import check_trouble, run, run_json, validate
 from judged_data import write_judged
-
-pytest.importorskip("scipy")
-
+from late import needs
 from typer.testing import CliRunner
 
 from colde_cli.app import app
 from colde_cli.scoring.config import PARTS
+
+pytestmark = needs("scipy")
 
 Capture = pytest.CaptureFixture[str]
 MODEL = "colde-minilm-l6"
@@ -160,6 +160,7 @@ def test_of_data_without_splits_all_pairs_are_measured_and_it_is_said(
     assert "No pair names a split" in refused.err
 
 
+@pytest.mark.slow
 def test_parts_are_measured_alone_and_left_out(capsys: Capture, data: list[str]) -> None:
     for options in ((), ("--field", "docs")):
         shown = run(capsys, "evaluate", MODEL, *data, *QUICK, "--parts", "--format", "json", *options)
@@ -183,6 +184,7 @@ def test_robustness_is_measured_for_models(capsys: Capture, data: list[str]) -> 
     assert [item["name"] for item in field["robustness"][MODEL]["protocols"]] == ["shuffle", "length"]
 
 
+@pytest.mark.slow
 def test_models_of_other_systems_are_measured_and_calibrated(capsys: Capture, data: list[str], tmp_path: Path) -> None:
     pytest.importorskip("torch")
     from tiny_system import tiny_backbone, write_system

@@ -9,16 +9,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import typer
-from typer.testing import CliRunner, Result
-
-pytest.importorskip("torch")
-
 from tiny_backbone import write_backbone, write_documents
+from typer.testing import CliRunner, Result
 
 from colde_cli.commands.train import train
 from colde_cli.encoder.checksums import check_folder
@@ -26,10 +23,14 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import open_folder, weight_files
 from colde_cli.errors import ColdeError
 from colde_cli.evaluation.data import read_data
-from colde_cli.learning.backbone import load_backbone
-from colde_cli.learning.colde import load_colde
-from colde_cli.learning.journal import TIME_UP
-from colde_cli.learning.tokens import chunk_documents
+
+if TYPE_CHECKING:
+    from colde_cli.learning.backbone import load_backbone
+    from colde_cli.learning.colde import load_colde
+    from colde_cli.learning.journal import TIME_UP
+    from colde_cli.learning.tokens import chunk_documents
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 APP = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
 APP.command()(train)

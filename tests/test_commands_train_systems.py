@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
 from command_line import check_trouble, run
 from tiny_backbone import write_backbone, write_documents
 
@@ -19,7 +16,11 @@ from colde_cli.commands.train import SystemName
 from colde_cli.encoder.loading import open_encoder
 from colde_cli.evaluation.data import read_data
 from colde_cli.learning.recipe import Recipe
-from colde_cli.systems.base import SYSTEMS, system_recipe
+
+if TYPE_CHECKING:
+    from colde_cli.systems.base import SYSTEMS, system_recipe
+
+pytestmark = pytest.mark.usefixtures("late_imports")
 
 QUICK = ["--epochs", "2", "--batch-size", "8", "--validation", "0.4", "--device", "cpu", "--lr", "0.001"]
 

@@ -111,41 +111,20 @@ def test_a_cluster_that_is_not_there_is_one_sentence(capsys: pytest.CaptureFixtu
     assert run(capsys, "index", V2, "-o", index, "--cluster", "local?gpus=all").status == 2
 
 
-@pytest.fixture
-def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A cluster of a head without cores and two nodes of one core."""
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Any]:
+    """A cluster of a head without cores and two nodes of one core; the last test kills a node of it."""
     utilities = pytest.importorskip("ray.cluster_utils")
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("PYTHONPATH", str(EXAMPLES.parent))
-    cluster = utilities.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    cluster.workers = [cluster.add_node(num_cpus=1) for _ in range(2)]
-    yield cluster
-    cluster.shutdown()
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        environment.setenv("PYTHONPATH", str(EXAMPLES.parent))
+        cluster = utilities.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        cluster.workers = [cluster.add_node(num_cpus=1) for _ in range(2)]
+        yield cluster
+        cluster.shutdown()
 
 
 # Ray leaves files and processes to the end of the interpreter.
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_nothing_is_lost_or_twice_when_a_node_is_killed(nodes: Any, encoder: Encoder, tmp_path: Path) -> None:
-    paths = texts(tmp_path, 80)
-    (tmp_path / "bad.pdf").write_bytes(b"%PDF-1.4 nothing")
-    found: dict[str, Encoding | Skipped] = {}
-    with closing(RayCluster(nodes.address).encode_files([*paths, tmp_path / "bad.pdf"], encoder)) as items:
-        for item in items:
-            name = item.path if isinstance(item, Skipped) else item.document.path
-            assert name not in found
-            if not found:
-                nodes.remove_node(nodes.workers[0], allow_graceful=False)
-            found[name] = item
-    assert sorted(found) == sorted(map(os.fspath, [*paths, tmp_path / "bad.pdf"]))
-    assert isinstance(found[str(tmp_path / "bad.pdf")], Skipped)
-    for path in paths[::10]:
-        item = found[str(path)]
-        assert isinstance(item, Encoding)
-        assert same(item, encoder.encode(item.document))
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -168,3 +147,25 @@ def records(index: Path) -> list[Any]:
         rows = connection.execute(f"{query} JOIN vectors v ON v.content = c.number ORDER BY d.path").fetchall()
         assert len(rows) == 7
         return rows
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_nothing_is_lost_or_twice_when_a_node_is_killed(nodes: Any, encoder: Encoder, tmp_path: Path) -> None:
+    paths = texts(tmp_path, 40)
+    (tmp_path / "bad.pdf").write_bytes(b"%PDF-1.4 nothing")
+    found: dict[str, Encoding | Skipped] = {}
+    with closing(RayCluster(nodes.address).encode_files([*paths, tmp_path / "bad.pdf"], encoder)) as items:
+        for item in items:
+            name = item.path if isinstance(item, Skipped) else item.document.path
+            assert name not in found
+            if not found:
+                nodes.remove_node(nodes.workers[0], allow_graceful=False)
+            found[name] = item
+    assert sorted(found) == sorted(map(os.fspath, [*paths, tmp_path / "bad.pdf"]))
+    assert isinstance(found[str(tmp_path / "bad.pdf")], Skipped)
+    for path in paths[::10]:
+        item = found[str(path)]
+        assert isinstance(item, Encoding)
+        assert same(item, encoder.encode(item.document))

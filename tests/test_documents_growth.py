@@ -1,4 +1,4 @@
-"""Readers of text take time that grows with the length of a file: a quarter of a million of its worst characters end within a limit.
+"""Readers of text take time that grows with the length of a file: much of its worst characters ends within a limit.
 
 A pass that is quadratic would take hours, so the limit of processor time can be generous.
 """

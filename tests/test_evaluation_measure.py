@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
-
-pytest.importorskip("scipy")
-
-import itertools
+from late import needs
 
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.encoder.encoding import Encoding, Vectors
@@ -30,6 +28,8 @@ from colde_cli.evaluation.systems import (
     tfidf,
 )
 from colde_cli.scoring.config import Calibration
+
+pytestmark = needs("scipy")
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-pytest.importorskip("sklearn")
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from late import needs
 from numpy.typing import NDArray
-from sklearn.metrics import average_precision_score, roc_auc_score
 
 from colde_cli.evaluation.data import LabelledPair
 from colde_cli.evaluation.metrics import (
@@ -34,11 +31,8 @@ from colde_cli.evaluation.metrics import (
 )
 from colde_cli.evaluation.systems import PairScorer
 
-pytest.importorskip("sklearn")
-
-
+pytestmark = needs("sklearn", "scipy")
 Scored = tuple[NDArray[np.bool_], NDArray[np.float64]]
-pytest.importorskip("scipy")
 
 
 def test_nothing_and_everything_said_to_be_related() -> None:
@@ -108,6 +102,8 @@ def test_brier_by_hand() -> None:
 @settings(deadline=None)
 @given(scored())
 def test_as_scikit_learn_has_it(judged: Scored) -> None:
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
     related, scores = judged
     assert weighted_auc(related, scores, ones(related))[0] == pytest.approx(roc_auc_score(related, scores))
     found = weighted_average_precision(related, scores, ones(related))[0]

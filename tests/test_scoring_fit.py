@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-pytest.importorskip("sklearn")
+from late import needs
 
 from colde_cli.corpus.records import Card
 from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
@@ -31,6 +30,8 @@ from colde_cli.scoring.fit import (
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import FieldProfile
 from colde_cli.scoring.score import part_score
+
+pytestmark = needs("sklearn")
 
 NAMES = ("papers", "laws", "poems")
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from command_line import V1
 from served import HOSTILE, PATIENT, TITLE, running, small_corpus
-from test_views_report_browser import CONTRASTS, NAMES, NARROW, PATIENCE, WIDE, browser
-from test_views_report_browser import pytestmark as needs_browser
+from test_views_report_browser import CONTRASTS, NAMES, NARROW, PATIENCE, WIDE, browser, needs_browser
 
 __all__ = ["browser"]
 

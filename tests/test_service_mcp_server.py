@@ -19,6 +19,9 @@ from served import HOSTILE, small_corpus
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
 from colde_cli import IgnoreOptions, Model, read
 from colde_cli.errors import MissingFileError, OptionError
 from colde_cli.service.corpus import Wanted
@@ -31,11 +34,18 @@ V1, V2 = "field-study-v1.pdf", "field-study-v2.pdf"
 
 
 def with_client(talk: Callable[[Any], Awaitable[None]], *roots: Path) -> None:
-    """Start `colde mcp` as an agent's program does, and speak with it."""
-    pytest.importorskip("mcp", reason="mcp is not installed")
-    from mcp.client import Client
-    from mcp.client.stdio import StdioServerParameters, stdio_client
+    """Speak with the server of `colde mcp` in this process."""
+    server = create_server(Library(list(roots), Model(device="cpu")))
 
+    async def session() -> None:
+        async with Client(server) as client:
+            await talk(client)
+
+    asyncio.run(session())
+
+
+def with_process(talk: Callable[[Any], Awaitable[None]], *roots: Path) -> None:
+    """Start `colde mcp` as an agent's program does, and speak with it."""
     arguments = ["-m", "colde_cli", "mcp", "--device", "cpu"]
     for root in roots:
         arguments += ["--root", str(root)]
@@ -107,7 +117,7 @@ def test_an_agent_compares_and_reads_on() -> None:
         assert len(dict.fromkeys(numbers)) == page["total"] == data["changes_in_all"]
         assert numbers == sorted(numbers)
 
-    with_client(talk, EXAMPLES)
+    with_process(talk, EXAMPLES)
 
 
 @pytest.mark.slow
@@ -204,7 +214,6 @@ def test_what_an_agent_asks_wrongly_is_said_in_a_sentence() -> None:
 
 
 def test_standard_output_is_the_protocols_alone(tmp_path: Path) -> None:
-    pytest.importorskip("mcp", reason="mcp is not installed")
     ask = {
         "jsonrpc": "2.0",
         "id": 1,

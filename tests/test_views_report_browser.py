@@ -29,7 +29,8 @@ BROWSER = next(
     ),
     None,
 )
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+pytestmark = [needs_browser, pytest.mark.slow]
 WIDE, NARROW = {"width": 1400, "height": 900}, {"width": 360, "height": 740}
 PATIENCE = 600_000
 """Milliseconds to wait for what a page must show in the end: a busy machine is no failure."""
@@ -158,7 +159,6 @@ def changed(versions: Comparison) -> list[int]:
     return [number for number, pair in enumerate(versions.passages) if pair.state is not State.SAME]
 
 
-@pytest.mark.slow
 def test_the_page_is_alone_and_quiet(wide: Visit, address: str) -> None:
     page = wide.open(address)
     for key in "123t4u23nnppul?":
@@ -221,7 +221,6 @@ def test_keys_switched_off_in_one_report_are_off_in_another(wide: Visit, address
     assert page.evaluate("location.hash") == ""
 
 
-@pytest.mark.slow
 def test_filters_narrow_list_and_keys(wide: Visit, address: str, versions: Comparison) -> None:
     page = wide.open(f"{address}#text")
     page.get_by_role("button", name="percentage").click()
@@ -299,7 +298,6 @@ def turn_wheel(visit: Visit, distance: int) -> None:
     visit.settle()
 
 
-@pytest.mark.slow
 def test_texts_scroll_together_until_told_not_to(wide: Visit, address: str, versions: Comparison) -> None:
     page = wide.open(f"{address}#text")
     same = [n for n, pair in enumerate(versions.passages) if pair.state is State.SAME]
@@ -342,7 +340,6 @@ def test_the_detail_shows_one_redline(wide: Visit, address: str, versions: Compa
     assert inserted == "".join(pair.b_text[edit.b.start : edit.b.end] for edit in pair.edits)
 
 
-@pytest.mark.slow
 def test_closing_a_change_keeps_the_focus_near_it(
     wide: Visit, narrow: Visit, address: str, versions: Comparison
 ) -> None:
@@ -385,7 +382,6 @@ def test_a_cell_of_a_map_leads_to_the_texts(wide: Visit, address: str, versions:
     assert abs(tops[0] - tops[1]) < 3
 
 
-@pytest.mark.slow
 def test_the_closest_chunks_lead_to_both_texts(wide: Visit, tmp_path: Path, encoder: Encoder) -> None:
     a, b = (encoder.encode(read(path)) for path in (V1, OTHER))
     report = tmp_path / "report.html"
@@ -453,7 +449,6 @@ def test_dark_follows_the_system_and_the_choice_is_remembered(browser: Any, addr
     visit.context.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_has_contrast_and_controls_have_names(
     browser: Any, address: str, versions: Comparison, scheme: str
@@ -469,7 +464,6 @@ def test_text_has_contrast_and_controls_have_names(
     visit.context.close()
 
 
-@pytest.mark.slow
 def test_a_narrow_screen_needs_no_sideways_scrolling(narrow: Visit, address: str, versions: Comparison) -> None:
     for view in ("summary", "maps", "text", "redline", "redline,changes", f"p{flagged(versions)[0]}"):
         page = narrow.open(f"{address}#{view}")
@@ -556,7 +550,6 @@ def test_no_other_script_runs(browser: Any, address: str) -> None:
     visit.context.close()
 
 
-@pytest.mark.slow
 def test_a_long_list_is_laid_out_in_part_and_followed(wide: Visit, tmp_path: Path) -> None:
     a = [f"{LONG} The fee for berth {n} is EUR {n + 100} a week." for n in range(700)]
     b = [words.replace("EUR 1", "EUR 9") for words in a]
@@ -579,7 +572,6 @@ def test_a_long_list_is_laid_out_in_part_and_followed(wide: Visit, tmp_path: Pat
 LONG = "The committee met on the second Tuesday and heard three reports about the harbour wall."
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("a", "b"),
     [
