@@ -166,24 +166,33 @@ def encoder(model_folder: Path) -> Encoder:
 
 
 @pytest.fixture(scope="session")
-def field_study(encoder: Encoder) -> Comparison:
+def cached_encoder(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+    """The shipped model on the CPU, with a cache: for tests that do not ask how a text is encoded."""
+    from colde_cli.encoder.encoder import Encoder
+    from colde_cli.encoder.vector_cache import Cache
+
+    return Encoder.load(model_folder, device="cpu", cache=Cache(tmp_path_factory.mktemp("vectors"), 10**9))
+
+
+@pytest.fixture(scope="session")
+def field_study(cached_encoder: Encoder) -> Comparison:
     """The two versions in examples/, compared."""
     from colde_cli.documents.reading import read
     from colde_cli.similarity.comparison import compare_encodings
 
     paths = [str(ROOT / "examples" / f"field-study-v{number}.pdf") for number in (1, 2)]
-    a, b = encoder.encode_many([read(path) for path in paths])
-    return compare_encodings(a, b, encoder)
+    a, b = cached_encoder.encode_many([read(path) for path in paths])
+    return compare_encodings(a, b, cached_encoder)
 
 
 @pytest.fixture(scope="session")
-def strangers(encoder: Encoder, field_study: Comparison) -> Comparison:
+def strangers(cached_encoder: Encoder, field_study: Comparison) -> Comparison:
     """Two different texts of examples/, compared."""
     from colde_cli.documents.reading import read
     from colde_cli.similarity.comparison import compare_encodings
 
     other = read(str(ROOT / "examples" / "supply-agreement.pdf"))
-    return compare_encodings(field_study.a, encoder.encode(other), encoder)
+    return compare_encodings(field_study.a, cached_encoder.encode(other), cached_encoder)
 
 
 _SHARED = Path(os.environ.get("COLDE_SHARED", ROOT.parent / "shared"))

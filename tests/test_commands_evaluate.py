@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from colde_cli.app import app
 from colde_cli.scoring.config import PARTS
 
-pytestmark = needs("scipy")
+pytestmark = [needs("scipy"), pytest.mark.usefixtures("kept_cache")]
 
 Capture = pytest.CaptureFixture[str]
 MODEL = "colde-minilm-l6"

@@ -24,15 +24,15 @@ CHOIR = "The choir rehearses a requiem on Thursdays, and the altos are always la
 
 
 @pytest.fixture(scope="module")
-def comparison(encoder: Encoder) -> Comparison:
+def comparison(cached_encoder: Encoder) -> Comparison:
     a = assemble("a", "A", [Part("Pump", PUMP), Part("Tax", TAX)])
     b = assemble(
         "b",
         "B",
         [Part("Choir", CHOIR), Part("Tax", TAX.replace(" on ", "\n on ")), Part("Pump", PUMP + " Or so.")],
     )
-    one, other = encoder.encode_many([a, b])
-    return compare_encodings(one, other, encoder)
+    one, other = cached_encoder.encode_many([a, b])
+    return compare_encodings(one, other, cached_encoder)
 
 
 def test_shapes_and_rows(comparison: Comparison) -> None:
@@ -53,11 +53,11 @@ def test_chunks_find_their_counterparts(comparison: Comparison) -> None:
     assert only_b[0].score < COUNTERPART
 
 
-def test_what_was_added_and_dropped_has_no_counterpart(encoder: Encoder, repository: Path) -> None:
+def test_what_was_added_and_dropped_has_no_counterpart(cached_encoder: Encoder, repository: Path) -> None:
     """Of all edits from version 1 to 2 (examples/README.md) only these leave a section without a counterpart."""
     versions = [repository / "examples" / f"field-study-v{number}.pdf" for number in (1, 2)]
-    one, other = encoder.encode_many([read(path) for path in versions])
-    found = compare_encodings(one, other, encoder)
+    one, other = cached_encoder.encode_many([read(path) for path in versions])
+    found = compare_encodings(one, other, cached_encoder)
     for encoding, matches, headings in zip(
         (found.a, found.b),
         found.without_counterpart(),
@@ -71,16 +71,16 @@ def test_what_was_added_and_dropped_has_no_counterpart(encoder: Encoder, reposit
     assert min(match.score for match in others) > 0.95
 
 
-def test_comparing_the_other_way_round_is_the_mirror_image(comparison: Comparison, encoder: Encoder) -> None:
-    mirrored = compare_encodings(comparison.b, comparison.a, encoder)
+def test_comparing_the_other_way_round_is_the_mirror_image(comparison: Comparison, cached_encoder: Encoder) -> None:
+    mirrored = compare_encodings(comparison.b, comparison.a, cached_encoder)
     assert mirrored.score == pytest.approx(comparison.score, abs=1e-6)
     assert np.allclose(mirrored.chunk_scores, comparison.chunk_scores.T, atol=1e-6)
     assert np.allclose(mirrored.attention_a_to_b, comparison.attention_b_to_a, atol=1e-5)
 
 
 @pytest.fixture(scope="module")
-def scores_alone(comparison: Comparison, encoder: Encoder) -> Comparison:
-    return compare_encodings(comparison.a, comparison.b, encoder, passages=False)
+def scores_alone(comparison: Comparison, cached_encoder: Encoder) -> Comparison:
+    return compare_encodings(comparison.a, comparison.b, cached_encoder, passages=False)
 
 
 def test_without_passages_the_scores_are_the_same_and_nothing_is_aligned(
@@ -107,13 +107,13 @@ def test_the_text_of_a_comparison_is_short(field_study: Comparison) -> None:
 
 
 def test_passages_without_a_partner_in_wording_are_encoded_as_it_is_told(
-    comparison: Comparison, encoder: Encoder
+    comparison: Comparison, cached_encoder: Encoder
 ) -> None:
     told: list[int] = []
-    compare_encodings(comparison.a, comparison.b, encoder, passages=False, progress=told.append)
+    compare_encodings(comparison.a, comparison.b, cached_encoder, passages=False, progress=told.append)
     assert told == []
-    other = encoder.encode(assemble("c", "C", [Part("Pump", "At night, water is lifted to the tower.")]))
-    compare_encodings(comparison.a, other, encoder, progress=told.append)
+    other = cached_encoder.encode(assemble("c", "C", [Part("Pump", "At night, water is lifted to the tower.")]))
+    compare_encodings(comparison.a, other, cached_encoder, progress=told.append)
     assert sum(told) > 1
 
 

@@ -58,9 +58,9 @@ def test_the_order_is_verdict_counts_flagged_changes_sections_the_rest() -> None
     assert "&lt;office&gt;" in page
 
 
-def test_of_two_different_texts_the_closest_sections_are_listed(encoder: Encoder) -> None:
-    both = [encoder.encode(read(path)) for path in (V1, OTHER)]
-    found = compare_encodings(both[0], both[1], encoder)
+def test_of_two_different_texts_the_closest_sections_are_listed(cached_encoder: Encoder) -> None:
+    both = [cached_encoder.encode(read(path)) for path in (V1, OTHER)]
+    found = compare_encodings(both[0], both[1], cached_encoder)
     page = show(found, Format.MARKDOWN, level="all", top=10)
     assert "### Section changes" not in page
     rows = page.partition("### Closest sections")[2].strip().splitlines()[2:]

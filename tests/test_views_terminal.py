@@ -204,9 +204,9 @@ def test_chunks_without_a_counterpart_stand_on_both_sides(
     assert "4.4 Data protection" in below.split("Only in B")[1]
 
 
-def test_equal_documents_have_nothing_to_list(encoder: Encoder, strangers: Comparison) -> None:
+def test_equal_documents_have_nothing_to_list(cached_encoder: Encoder, strangers: Comparison) -> None:
     one = strangers.b
-    comparison = compare_encodings(one, one, encoder)
+    comparison = compare_encodings(one, one, cached_encoder)
     text = show(comparison, level="all", top=10)
     assert text.endswith("\nThe texts are the same.\n")
     assert "changes" not in text
