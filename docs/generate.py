@@ -59,19 +59,38 @@ def command_tree(tree: Commands) -> dict[str, frozenset[str]]:
 
 
 def options_page(tree: Commands) -> str:
-    """A table of the options by name: commands that take it with this meaning, default, the sentence of its help."""
-    rows: dict[tuple[str, str, str], list[str]] = {}
+    """A table of the options by name: the commands that take it, default, the sentence of its help."""
+    rows: dict[str, dict[tuple[str, str, str], list[str]]] = {}
     for name, command in tree.items():
         for item in command.params:
             if item.opts[0].startswith("-") and not item.hidden and item.name != "help":
-                words = "`" + "`, `".join((*item.opts, *item.secondary_opts)) + "`"
-                meant = words + (f" {item.metavar}" if item.metavar else ""), _default(item), item.help or ""
-                rows.setdefault(meant, []).append(name.removeprefix("colde ").strip())
-    lines = [
-        f"| {_cell(words)} | {', '.join(users)} | {_cell(default)} | {_cell(sentence)} |"
-        for (words, default, sentence), users in sorted(rows.items())
-    ]
+                meant = item.metavar or "", _default(item), item.help or ""
+                users = rows.setdefault("`" + "`, `".join((*item.opts, *item.secondary_opts)) + "`", {})
+                users.setdefault(meant, []).append(name.removeprefix("colde ").strip())
+    lines = [_row(words, uses) for words, uses in sorted(rows.items())]
     return _HEAD + "\n".join(["| Option | Commands | Default | Meaning |", "|---|---|---|---|", *lines, ""])
+
+
+def _row(words: str, uses: Mapping[tuple[str, str, str], list[str]]) -> str:
+    """The line of an option; what is not the same for all commands is told apart."""
+    metavars, defaults, sentences = (list(dict.fromkeys(use[part] for use in uses)) for part in range(3))
+    taken = [
+        ", ".join(users) + (f" ({metavar})" if metavar and len(metavars) > 1 else "")
+        for (metavar, _, _), users in uses.items()
+    ]
+
+    def told_apart(part: int, values: list[str]) -> str:
+        if len(values) == 1:
+            return values[0]
+        users = {
+            value: ", ".join(user for use, named in uses.items() if use[part] == value for user in named)
+            for value in values
+        }
+        return " ".join(f"{users[value]}: {value}" + ";" * (part == 1) for value in values if value).rstrip(";")
+
+    named = words + (f" {metavars[0]}" if len(metavars) == 1 and metavars[0] else "")
+    cells = (named, ", ".join(taken), told_apart(1, defaults), told_apart(2, sentences))
+    return "| " + " | ".join(map(_cell, cells)) + " |"
 
 
 def _default(item: Any) -> str:  # noqa: ANN401
