@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import html
 import io
@@ -23,7 +24,7 @@ from read_documents import (
     unread,
 )
 
-from colde_cli.documents import apart
+from colde_cli.documents import apart, sandbox
 from colde_cli.documents.document import Document, SectionKind
 from colde_cli.documents.outside import MOST_KEPT, OutsideKind, PartKind
 from colde_cli.documents.reading import read
@@ -50,6 +51,15 @@ def test_headings_paragraphs_lists_and_code() -> None:
         (2, "Lists", "- one\n\n- two\n\nmore\n\n- deep\n\n3. three\n\n4. four\n\nlet x\n= 2\n\nOne.\n\nTwo."),
     ]
     assert document.page_starts == ()
+
+
+def test_the_reader_of_one_page_reads_the_next() -> None:
+    readers = []
+    for body in ("<p>Bells.</p>", "<p>Tides.</p>", ""):
+        with contextlib.suppress(NoTextError):
+            parse(body)
+        readers.append([process._process.pid for process in sandbox._idle[apart.PAGE_ENGINE]])
+    assert readers[0] == readers[1] == readers[2] != []
 
 
 def test_levels_begin_at_one_and_roles_count() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from colde_cli import errors
 from colde_cli.documents.document import Document, document_header, document_of, shown_as
@@ -45,16 +45,19 @@ def read_apart(kind: str, file: BinaryIO, path: str, name: str, *, rejects: bool
         "seconds": SECONDS.get(kind, OTHER_SECONDS),
     }
     engine = PAGE_ENGINE if page else "colde_cli.documents.large_engine"
+    pieces: list[str] = []
+    answer: dict[str, Any] = {"kind": "none"}
     with sandboxed(engine, file, request, 120.0 if page else 240.0) as messages:
-        pieces = list[str]()
-        for message in messages:
+        for message in messages:  # to its end: a reader that still has something to say is not kept
             if message["kind"] == "text":
                 pieces.append(message["text"])
-            if message["kind"] == "document":
-                return document_of(path, name, {**message["document"], "text": "".join(pieces)})
-            if message["kind"] == "refused":
-                error: type[errors.DocumentError] = getattr(errors, message["error"])
-                raise error(message["text"])
+            else:
+                answer = message
+    if answer["kind"] == "document":
+        return document_of(path, name, {**answer["document"], "text": "".join(pieces)})
+    if answer["kind"] == "refused":
+        error: type[errors.DocumentError] = getattr(errors, answer["error"])
+        raise error(answer["text"])
     most = "a page may take; save it anew, or split it." if page else "a document may take; split it."
     raise errors.LimitError(f"Cannot read {shown_as(path)}: it needs more memory or time than {most}")
 
