@@ -22,8 +22,7 @@ SECONDS = {"html": 20}
 OTHER_SECONDS = 30
 """Processor time for other files; three megabytes of Markdown take six, nine of text two."""
 
-_PIECE = 1 << 20
-"""Characters of a line that the process writes: a line is in memory three times while it is read."""
+_PIECE = 1 << 20  # characters of a line that the process writes: a line is in memory three times while it is read
 
 
 def read_apart(kind: str, file: BinaryIO, path: str, name: str, *, rejects: bool = False) -> Document:

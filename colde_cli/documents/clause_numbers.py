@@ -16,8 +16,7 @@ from colde_cli.documents.notation import in_letters, in_roman
 _MOST_ROMAN = 32767  # the largest number that Word counts to
 _MOST_REPEATED = 30  # a letter or sign that is repeated more often is nobody's number
 _AT_END = " .:;,-–—\t\xa0"
-_NEAR = 2000
-"""Characters after a paragraph in which the next one is looked for; notes and tables may stand between."""
+_NEAR = 2000  # characters after a paragraph in which the next one is looked for; notes and tables may stand between
 _WORD = re.compile(r"[^\W\d_]{2,}\s")
 _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"

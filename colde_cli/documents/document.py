@@ -31,11 +31,9 @@ BLANK_LINES = re.compile(r"\n\s*\n\s*")
 """What stands between the paragraphs of a document."""
 
 
-_FRONT_WORDS = 120
-"""Longer text before the first heading holds more than title, authors and venue, such as an abstract."""
+_FRONT_WORDS = 120  # longer text before the first heading holds more than title, authors and venue, such as an abstract
 
-_FEWEST_WORDS = 5
-"""Shorter sections, such as "Not applicable.", tell nothing of a document's subject."""
+_FEWEST_WORDS = 5  # shorter sections, such as "Not applicable.", tell nothing of a document's subject
 
 _FORMAL = re.compile(
     r"[\d.\s]*(?:acknowledge?ments?|contributors?|(?:sources of )?funding(?: statement| information)?"

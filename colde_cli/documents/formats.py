@@ -20,25 +20,15 @@ _SOURCE: Final = kinds_of(
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """A format of files.
+    """A format of files."""
 
-    Attributes:
-        noun: what a file of it is called.
-        suffixes: of its files, in lower case.
-        held: the kinds of texts outside and of parts that it can hold.
-        reader: module and function that read it in this process; the function takes the bytes, path and name.
-        takes_file: the reader takes the open file, not its bytes.
-        max_bytes: the largest file that is read.
-        has_lines: a person can open a file of it at the number of a line.
-    """
-
-    noun: str
-    suffixes: tuple[str, ...]
-    held: frozenset[Kind]
-    reader: str
-    takes_file: bool = False
-    max_bytes: int = 64 << 20
-    has_lines: bool = True
+    noun: str  # what a file of it is called
+    suffixes: tuple[str, ...]  # of its files, in lower case
+    held: frozenset[Kind]  # the kinds of texts outside and of parts that it can hold
+    reader: str  # module and function that read it in this process; the function takes the bytes, path and name
+    takes_file: bool = False  # the reader takes the open file, not its bytes
+    max_bytes: int = 64 << 20  # the largest file that is read
+    has_lines: bool = True  # a person can open a file of it at the number of a line
 
 
 _ROOM = "colde_cli.documents"

@@ -39,17 +39,13 @@ _SCRIPTS = {
     "Thai": re.compile("[\u0e00-\u0e7f]"),
 }
 _WORD = re.compile(r"[^\W\d_]+")
-_SAMPLE = 20_000
-"""Number of characters looked at, from the beginning and again from the middle."""
+_SAMPLE = 20_000  # number of characters looked at, from the beginning and again from the middle
 _MIN_LETTERS = 100
 _SCRIPT_SHARE, _KANA_SHARE = 0.3, 0.05
 """Share of letters in a script; Japanese has mostly Chinese letters."""
-_WORD_SHARE = 0.12
-"""Minimum share of function words by which a language is recognised."""
-_LEAD = 1.5
-"""A language is named if it has this many times as many function words as English."""
-_CUT = 4000
-"""Number of characters cut into tokens."""
+_WORD_SHARE = 0.12  # minimum share of function words by which a language is recognised
+_LEAD = 1.5  # a language is named if it has this many times as many function words as English
+_CUT = 4000  # number of characters cut into tokens
 _TOKENS_A_WORD = 1.7
 """Tokens for a word from which a model does not know a language. 320 English documents have 1.31 (median) to 1.86,
 paragraphs in other languages 1.97 or more; a model that knows a language needs about as many as English."""

@@ -45,8 +45,7 @@ _CLOSING = re.compile(r"</([a-zA-Z][\w:-]*)")
 _INNER = re.compile(r"<(?:table|h[1-6])\b", re.IGNORECASE)
 _VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 _RAW = frozenset("script style textarea title iframe noembed noframes xmp".split())
-_DEEPEST = 100
-"""Tags of elements nested deeper are passed over; their text stays."""
+_DEEPEST = 100  # tags of elements nested deeper are passed over; their text stays
 _ITEMS = frozenset(("ul", "ol", "menu"))
 _TABLE = frozenset(("table",))
 _ROW = frozenset(("tr", "table"))

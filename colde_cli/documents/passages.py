@@ -20,11 +20,9 @@ from colde_cli.documents.document import BLANK_LINES, Document, Span
 MAX_WORDS = 90
 """Maximum number of words of a passage, about 120 tokens; a longer paragraph is cut, if it has sentences."""
 
-_MIN_WORDS = 25
-"""Minimum number of words on either side of a cut, where another cut is possible."""
+_MIN_WORDS = 25  # minimum number of words on either side of a cut, where another cut is possible
 
-_LONG_SENTENCE = 180
-"""Words after which a sentence, or a table without full stops, is cut too."""
+_LONG_SENTENCE = 180  # words after which a sentence, or a table without full stops, is cut too
 
 _LINE = re.compile(r"\n\s*(?=\S)|\s+(?=[•▪◦‣●○■□➢✓]\s)")
 _WORD = re.compile(r"\S+")

@@ -38,12 +38,9 @@ _AMOUNT_BEFORE = re.compile(rf"{_CURRENCY}\s*$|\d[.,:' -]$|[+−=<>]\s*$")
 _AMOUNT_AFTER = re.compile(rf"\s*(?:%|‰|{_CURRENCY})|[.,:'-]\d")
 _PAGE_WORD = re.compile(r"\b(?:pages?|pp?\.|seite|s\.|página|pagina|pág\.|стр\.)\s*$", re.IGNORECASE)
 _OF_PAGES = re.compile(r"\s*(?:/|of|von|de|sur|di)\s*\d+\b", re.IGNORECASE)
-_BESIDE = " -–—[]()|·•"
-"""What may stand beside a page number."""
-_FARTHEST = 1000
-"""Numbers as far from that of the page are amounts or years."""
-_NEAR = 20
-"""Largest distance from the number of the page for a number that nothing sets apart from other words."""
+_BESIDE = " -–—[]()|·•"  # what may stand beside a page number
+_FARTHEST = 1000  # numbers as far from that of the page are amounts or years
+_NEAR = 20  # largest distance from the number of the page for a number that nothing sets apart from other words
 _CONTENTS = re.compile(r"\.{4,}|(\. ){4,}|\s\d+\s*$")
 _TABLE = re.compile(r"\S {3,}\S|\||^\s*[+=-]{5,}")
 _LIST_ITEM = re.compile(r"\s*([-*+•]|\(?\w{1,3}[.)])\s+\S")

@@ -13,8 +13,7 @@ from contextlib import contextmanager
 
 page_read: Callable[[int, int], None] | None = None
 """Called where pages of a document are read by OCR, with how many are done and how many there are, from any thread."""
-_SHOWN = 0.005
-"""Stages that took less are part of the rest."""
+_SHOWN = 0.005  # stages that took less are part of the rest
 
 
 class _Stopwatch:

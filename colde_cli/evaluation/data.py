@@ -24,8 +24,7 @@ from colde_cli.errors import ColdeError, DataError, MissingFileError, OptionErro
 
 SPLITS = ("train", "validation", "test")
 _CONTENT = ("text", "sections", "path")
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")
-"""The escape of half a character; with its other half it is a whole one."""
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # the escape of half a character; with its other half it is a whole one
 VALIDATION = "validation"
 
 

@@ -11,16 +11,11 @@ from colde_cli.evaluation.metrics import Curves
 
 @dataclass(frozen=True, slots=True)
 class FigureKind:
-    """A metric: its title in tables, its group, its direction and its meaning.
-
-    Attributes:
-        group: "pairs", "verdict", "retrieval" or "calibration".
-        higher_is_better: False for errors.
-    """
+    """A metric: its title in tables, its group, its direction and its meaning."""
 
     title: str
-    group: str
-    higher_is_better: bool
+    group: str  # "pairs", "verdict", "retrieval" or "calibration"
+    higher_is_better: bool  # False for errors
     meaning: str
 
 
@@ -60,45 +55,28 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class SystemResult:
-    """One system on one evaluation set, or on the average of all.
-
-    Attributes:
-        figures: by the names of `FIGURES`; those that could not be measured are missing.
-        threshold: the score from which a pair was called related; None without one.
-        threshold_from: "validation" or "model"; None without a threshold.
-        calibration_from: "model" or "validation"; None without a calibration.
-        curves: for plots; None for an average.
-        notes: whole sentences that a reader of the figures must know.
-    """
+    """One system on one evaluation set, or on the average of all."""
 
     system: str
-    figures: Mapping[str, Figure]
-    threshold: float | None = None
-    threshold_from: str | None = None
-    calibration_from: str | None = None
-    curves: Curves | None = None
-    notes: tuple[str, ...] = ()
+    figures: Mapping[str, Figure]  # by the names of `FIGURES`; those that could not be measured are missing
+    threshold: float | None = None  # the score from which a pair was called related; None without one
+    threshold_from: str | None = None  # "validation" or "model"; None without a threshold
+    calibration_from: str | None = None  # "model" or "validation"; None without a calibration
+    curves: Curves | None = None  # for plots; None for an average
+    notes: tuple[str, ...] = ()  # whole sentences that a reader of the figures must know
 
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """A test of one system against the first, on the same pairs.
-
-    Attributes:
-        against: the name of the first system.
-        figure: "auc" or "accuracy".
-        method: "paired document bootstrap" or "McNemar, exact".
-        p: two-sided; None if the test could not be made.
-        p_holm: corrected for the number of systems tested (Holm).
-    """
+    """A test of one system against the first, on the same pairs."""
 
     system: str
-    against: str
-    figure: str
-    method: str
+    against: str  # the name of the first system
+    figure: str  # "auc" or "accuracy"
+    method: str  # "paired document bootstrap" or "McNemar, exact"
     difference: Figure
-    p: float | None
-    p_holm: float | None
+    p: float | None  # two-sided; None if the test could not be made
+    p_holm: float | None  # corrected for the number of systems tested (Holm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,32 +91,22 @@ class RobustnessResult:
 
 @dataclass(frozen=True, slots=True)
 class SetResult:
-    """All systems on one evaluation set, or on the average of all sets.
-
-    Attributes:
-        positives: number of related ones among them.
-        relations: number of unrelated pairs by how they were chosen ("random", "hard"); "" if unknown.
-        validation_pairs: number of pairs that set thresholds.
-        queries: number of documents with partners; None without retrieval.
-        relevance: "links" or "labels": what makes two documents partners; None without retrieval.
-        results: one for every system, in their order.
-        tests: of every further system against the first.
-        robustness: by the name of the model; empty if not measured.
-        split: of the measured pairs; None where no pair names one, so that all are measured, and for an average.
-    """
+    """All systems on one evaluation set, or on the average of all sets."""
 
     name: str
     pairs: int
-    positives: int
+    positives: int  # number of related ones among them
     documents: int
-    relations: Mapping[str, int]
-    validation_pairs: int
-    queries: int | None
-    relevance: str | None
-    results: tuple[SystemResult, ...]
-    tests: tuple[PairedTest, ...]
+    relations: Mapping[str, int]  # number of unrelated pairs by how they were chosen ("random", "hard"); "" if unknown
+    validation_pairs: int  # number of pairs that set thresholds
+    queries: int | None  # number of documents with partners; None without retrieval
+    relevance: str | None  # "links" or "labels": what makes two documents partners; None without retrieval
+    results: tuple[SystemResult, ...]  # one for every system, in their order
+    tests: tuple[PairedTest, ...]  # of every further system against the first
     notes: tuple[str, ...] = ()
+    # by the name of the model; empty if not measured
     robustness: Mapping[str, RobustnessResult] = field(default_factory=dict)
+    # of the measured pairs; None where no pair names one, so that all are measured, and for an average
     split: str | None = None
 
     def best(self, figure: str) -> frozenset[str]:
@@ -166,20 +134,13 @@ class SystemFacts:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """All systems on all evaluation sets.
+    """All systems on all evaluation sets."""
 
-    Attributes:
-        split: the split that was asked for; sets without splits are measured whole.
-        systems: the others are tested against the first.
-        macro: the unweighted mean over the sets; None for a single set.
-        draws: number of draws of the bootstrap; 0 for none.
-    """
-
-    split: str
-    systems: tuple[SystemFacts, ...]
+    split: str  # the split that was asked for; sets without splits are measured whole
+    systems: tuple[SystemFacts, ...]  # the others are tested against the first
     sets: tuple[SetResult, ...]
-    macro: SetResult | None
-    draws: int
+    macro: SetResult | None  # the unweighted mean over the sets; None for a single set
+    draws: int  # number of draws of the bootstrap; 0 for none
     seed: int
 
     def blocks(self) -> tuple[SetResult, ...]:

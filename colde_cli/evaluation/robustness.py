@@ -30,8 +30,7 @@ Encoded = Callable[[str], Encoding]
 Table = tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]]
 """Title, header, rows."""
 
-_BLOCK = 8
-"""Pairs scored at once. Encodings under attack may be long, so that few are kept in memory."""
+_BLOCK = 8  # pairs scored at once. Encodings under attack may be long, so that few are kept in memory.
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from colde_cli.learning.card import write_card
 from colde_cli.learning.colde import Colde, load_colde, save_weights
 from colde_cli.learning.gradient_cache import ChunkSource, FrozenChunks, TrainedChunks, micro_tokens, plan
 from colde_cli.learning.graphs import calibration_chunks, export_model, frozen_encoder, new_folder
-from colde_cli.learning.loop import Checkpoint, Outcome, Task
+from colde_cli.learning.loop import Checkpoint, Learner, Outcome, Task
 from colde_cli.learning.losses import (
     CHUNK_TEMPERATURE,
     MEAN_TEMPERATURE,
@@ -256,11 +256,13 @@ _CENTER_BLOCK = 4096
 ColdeTask: TypeAlias = Task[ChunkStore]
 
 
-class ColdeLearner:
+class ColdeLearner(Learner):
     """How CoLDE learns from a batch: views, chunk vectors, document head, contrastive loss (CoLDE §3.3).
 
     For validation the documents are read whole, or in windows if they train in windows.
     """
+
+    network: Colde
 
     def __init__(
         self,
@@ -277,7 +279,7 @@ class ColdeLearner:
 
         `centers` [F, H] are those of the files, the head's if None.
         """
-        self.network: Colde = network.to(device)
+        self.network = network.to(device)
         self.source = source
         self.task = task
         self.recipe = recipe

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from colde_cli.errors import ModelError, OptionError
 from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
 from colde_cli.files import atomic_file
-from colde_cli.learning.processes import Processes
+from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.sampling import Positives, Split
 
@@ -135,17 +135,9 @@ class Checkpoint:
 class Learner(Protocol):
     """What differs between the systems."""
 
-    @property
-    def network(self) -> nn.Module:
-        """The module that holds all weights to be trained."""
-
-    @property
-    def task(self) -> Task[Any]:
-        """The data."""
-
-    @property
-    def processes(self) -> Processes:
-        """The processes that train together."""
+    network: nn.Module  # holds all weights to be trained
+    task: Task[Any]
+    processes: Processes = ALONE  # that train together
 
     def batches(self, epoch: int) -> list[NDArray[np.int64]]:
         """Return the batches of an epoch, always the same ones for one epoch."""
@@ -154,7 +146,8 @@ class Learner(Protocol):
         """Add the gradient of a batch to the weights, and return its loss; `step` seeds the random choices."""
 
     def end_epoch(self) -> None:
-        """Do what must be done between the last batch of an epoch and its validation."""
+        """Do what must be done between the last batch of an epoch and its validation; by default nothing."""
+        return
 
     def scores(self) -> NDArray[np.float64]:
         """Return the score of every validation pair; leaves the network in evaluation mode."""
@@ -163,7 +156,8 @@ class Learner(Protocol):
         """Return the tensors that training changes, by name; not copies."""
 
     def memory(self) -> Mapping[str, Tensor]:
-        """Return what later batches depend on beside `state`, by name; not copies."""
+        """Return what later batches depend on beside `state`, by name, not copies; by default nothing."""
+        return {}
 
 
 class Observer(Protocol):

@@ -22,8 +22,7 @@ from colde_cli.learning.backbone import Backbone
 from colde_cli.learning.tokens import TokenStore
 
 FORMAT = "colde.tokens/1"
-_LARGEST = 1 << 40
-"""Maximum size of prepared data in bytes: it is the user's own, and may hold any number of documents."""
+_LARGEST = 1 << 40  # maximum size of prepared data in bytes: it is the user's own, and may hold any number of documents
 _ARRAYS = ("ids", "breaks", "starts", "sections", "documents")
 _ARCHIVE = b"PK\x03\x04"
 

@@ -28,85 +28,52 @@ FROZEN_LEARNING_RATE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a system is trained. The last fields are for the other systems, which have no use for most of the others.
+    """How a system is trained. The last fields are for the other systems, which have no use for most of the others."""
 
-    Attributes:
-        freeze_backbone: train the head only.
-        trainable_layers: train the last layers of the backbone only; None for all.
-        batch_size: documents in a batch; pairs for the other systems.
-        batches: "by-file" draws all documents of a batch from one file.
-        learning_rate: the highest, after the warm-up.
-        head_learning_rate: of the part above BERT; None for `learning_rate`.
-        average: decay of the moving average of the weights that is validated and kept; 0 keeps the last ones.
-        temperature: τ of the contrastive loss.
-        ablations: "no-aug" (sections), "no-lstm" (attention and Bi-LSTM), "no-cl" (contrast and sections).
-        sections: into how many a document is cut.
-        window: most chunks of a section that are shown, in a run; 0 for all.
-        window_start: where it begins; "first" truncates the section.
-        windows: show this many chunks of a document, spread over it, instead; validate on twice as many; 0: do not.
-        chunk_position: add section and chunk embeddings before BERT, as the paper does, or after it (cacheable).
-        chunk_pool: which vector of BERT represents a chunk.
-        heads: of the chunk-wise attention.
-        projection: size of a document vector.
-        residual: "mean" gives the mean of the chunk vectors a share in the cosine; "none" is the paper's cosine.
-        residual_share: the other share, of CoLDE's own cosine.
-        dropout: of the attention's output and of the projection.
-        backbone_dropout: within BERT; None for the backbone's.
-        combine: give chunks and rare words a share in the score, fitted to the validation pairs.
-        chunk_loss: share of the loss that is SupCon on the soft maximum over chunks.
-        mean_loss: share of the loss that is SupCon on the cosines of centred means.
-        memory_bank: these two losses also compare with documents of so many earlier batches.
-        hard_negatives: show with a document one of the N of its file that are nearest by words and unrelated.
-        precision: arithmetic of the network while it is trained; its weights are updated in fp32.
-        max_memory: bytes that BERT may take, with gradients and optimiser.
-        patience: stop after so many epochs without a better validation; 0: never.
-        system: "colde", or one of the other systems.
-        row_tokens: tokens of a row; None for the system's.
-        max_rows: rows that are read of a document; None for the system's.
-        network: sizes of the network, by name.
-        pretrain: what is learnt from the documents without labels first.
-        pretrain_epochs: passes over them.
-    """
-
-    freeze_backbone: bool = False
-    trainable_layers: int | None = None
+    freeze_backbone: bool = False  # train the head only
+    trainable_layers: int | None = None  # train the last layers of the backbone only; None for all
     epochs: int = 25
-    batch_size: int = 50
-    batches: Literal["mixed", "by-file"] = "mixed"
-    learning_rate: float = LEARNING_RATE
-    head_learning_rate: float | None = None
+    batch_size: int = 50  # documents in a batch; pairs for the other systems
+    batches: Literal["mixed", "by-file"] = "mixed"  # "by-file" draws all documents of a batch from one file
+    learning_rate: float = LEARNING_RATE  # the highest, after the warm-up
+    head_learning_rate: float | None = None  # of the part above BERT; None for `learning_rate`
     weight_decay: float = 0.01
-    average: float = 0.0
-    temperature: float = 0.5
+    average: float = 0.0  # decay of the moving average of the weights that is validated and kept; 0 keeps the last ones
+    temperature: float = 0.5  # τ of the contrastive loss
+    # "no-aug" (sections), "no-lstm" (attention and Bi-LSTM), "no-cl" (contrast and sections)
     ablations: tuple[str, ...] = ()
-    sections: int = 2
-    window: int = 8
-    window_start: Literal["random", "first"] = "random"
+    sections: int = 2  # into how many a document is cut
+    window: int = 8  # most chunks of a section that are shown, in a run; 0 for all
+    window_start: Literal["random", "first"] = "random"  # where it begins; "first" truncates the section
+    # show this many chunks of a document, spread over it, instead; validate on twice as many; 0: do not
     windows: int = 0
+    # add section and chunk embeddings before BERT, as the paper does, or after it (cacheable)
     chunk_position: Literal["input", "post"] = "post"
     chunk_tokens: int = 512
-    chunk_pool: Literal["mean", "cls", "pooler"] = "mean"
-    heads: int = 4
-    projection: int = 256
+    chunk_pool: Literal["mean", "cls", "pooler"] = "mean"  # which vector of BERT represents a chunk
+    heads: int = 4  # of the chunk-wise attention
+    projection: int = 256  # size of a document vector
+    # "mean" gives the mean of the chunk vectors a share in the cosine; "none" is the paper's cosine
     residual: Literal["none", "mean"] = "mean"
-    residual_share: float = 0.3
-    dropout: float = 0.1
-    backbone_dropout: float | None = None
-    combine: bool = True
-    chunk_loss: float = 0.0
-    mean_loss: float = 0.0
-    memory_bank: int = 0
-    hard_negatives: int = 0
+    residual_share: float = 0.3  # the other share, of CoLDE's own cosine
+    dropout: float = 0.1  # of the attention's output and of the projection
+    backbone_dropout: float | None = None  # within BERT; None for the backbone's
+    combine: bool = True  # give chunks and rare words a share in the score, fitted to the validation pairs
+    chunk_loss: float = 0.0  # share of the loss that is SupCon on the soft maximum over chunks
+    mean_loss: float = 0.0  # share of the loss that is SupCon on the cosines of centred means
+    memory_bank: int = 0  # these two losses also compare with documents of so many earlier batches
+    hard_negatives: int = 0  # show with a document one of the N of its file that are nearest by words and unrelated
+    # arithmetic of the network while it is trained; its weights are updated in fp32
     precision: Literal["fp32", "bf16"] = "fp32"
-    max_memory: int = 4 * 10**9
+    max_memory: int = 4 * 10**9  # bytes that BERT may take, with gradients and optimiser
     seed: int = 0
-    patience: int = 5
-    system: str = "colde"
-    row_tokens: int | None = None
-    max_rows: int | None = None
-    network: tuple[tuple[str, Any], ...] = ()
-    pretrain: str = "none"
-    pretrain_epochs: int = 1
+    patience: int = 5  # stop after so many epochs without a better validation; 0: never
+    system: str = "colde"  # "colde", or one of the other systems
+    row_tokens: int | None = None  # tokens of a row; None for the system's
+    max_rows: int | None = None  # rows that are read of a document; None for the system's
+    network: tuple[tuple[str, Any], ...] = ()  # sizes of the network, by name
+    pretrain: str = "none"  # what is learnt from the documents without labels first
+    pretrain_epochs: int = 1  # passes over them
 
     @classmethod
     def of(cls, given: Mapping[str, Any], base: str = "default", start: ModelConfig | None = None) -> Recipe:

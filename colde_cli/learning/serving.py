@@ -27,8 +27,7 @@ from colde_cli.scoring.score import document_scores, score_parts, score_without,
 Floats = NDArray[np.float64]
 FloatArray = NDArray[np.float32]
 
-_DOMAIN_SAMPLE = 800
-"""Training chunks of a file from which the centre and the covariance of its domain are learned."""
+_DOMAIN_SAMPLE = 800  # training chunks of a file from which the centre and the covariance of its domain are learned
 
 
 @dataclass(frozen=True, slots=True)

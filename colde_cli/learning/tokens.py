@@ -168,8 +168,7 @@ def _tokenized(documents: Sequence[Document], tokenizer: str) -> Iterator[Tokeni
         yield from pool.map(_tokenize, documents, chunksize=_SHARE)
 
 
-_loaded: list[TextTokenizer] = []
-"""The tokenizer of this process: it is costly to send with every document."""
+_loaded: list[TextTokenizer] = []  # the tokenizer of this process: it is costly to send with every document
 
 
 def _load(tokenizer: str) -> None:

@@ -34,8 +34,7 @@ Sentences = tuple[IntArray, IntArray]
 """Word pieces of a document's first sentence, and of the rest."""
 
 OBJECTIVES = ("simcse", "self-reference", "intra-reference")
-_LONGEST = 256
-"""L_max: most tokens of a repeated text, the model's two included."""
+_LONGEST = 256  # L_max: most tokens of a repeated text, the model's two included
 _SENTENCES = 512
 
 

@@ -25,9 +25,8 @@ from colde_cli.learning.backbone import Backbone, load_backbone, save_tensors
 from colde_cli.learning.card import write_card
 from colde_cli.learning.gradient_cache import plan
 from colde_cli.learning.graphs import new_folder
-from colde_cli.learning.loop import Checkpoint, Outcome, Task
+from colde_cli.learning.loop import Checkpoint, Learner, Outcome, Task
 from colde_cli.learning.losses import PairLoss
-from colde_cli.learning.processes import ALONE
 from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.run import Training, make_task, read_inputs, run_digest, torch_device
 from colde_cli.learning.sampling import PairSampler
@@ -168,10 +167,8 @@ _FIRST = 4
 SystemTask: TypeAlias = Task[Sequence[Rows]]
 
 
-class SystemLearner:
+class SystemLearner(Learner):
     """A network that reads each text alone, and its data, for `loop.train`."""
-
-    processes = ALONE
 
     def __init__(self, reader: nn.Module, task: SystemTask, recipe: Recipe, device: torch.device) -> None:
         self.reader = reader.to(device)
@@ -228,9 +225,6 @@ class SystemLearner:
             vectors: Tensor = self.reader(ids, paragraphs)
         return vectors.float()
 
-    def end_epoch(self) -> None:
-        """Nothing to do."""
-
     def fit_scale(self) -> None:
         """Fit the scale of the loss to the cosines of the first batches, once, before training."""
         pairs = np.concatenate(self.batches(0)[:_FIRST])[:, :2]
@@ -261,7 +255,3 @@ class SystemLearner:
         """Return the trained weights, and the scale at which the loss began."""
         state = {name: weight for name, weight in self.network.named_parameters() if weight.requires_grad}
         return {**state, "loss.start": self.loss.start}
-
-    def memory(self) -> dict[str, Tensor]:
-        """Remember nothing: a batch depends on the weights alone."""
-        return {}

@@ -139,8 +139,7 @@ class _Unread:
 
 
 _Rule = Callable[["ElementReader", str, Attributes], None]
-_RULES: dict[str, _Rule] = {}
-"""What is done at the start of elements that are more than a block or a stretch of a line."""
+_RULES: dict[str, _Rule] = {}  # what is done at the start of elements that are more than a block or a stretch of a line
 
 
 def _on(names: str) -> Callable[[_Rule], _Rule]:

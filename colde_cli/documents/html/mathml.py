@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from colde_cli.documents.html.flow import Marks
 from colde_cli.documents.notation import fraction, lowered
 
-_DEEPEST = 100
-"""Elements nested deeper are as if they were not there; what they hold stays."""
+_DEEPEST = 100  # elements nested deeper are as if they were not there; what they hold stays
 _TOKENS = frozenset(("mi", "mn", "mo", "ms", "mtext"))
 _SILENT = frozenset(("annotation", "annotation-xml", "mphantom"))
 _PRESCRIPTS = "\0"

@@ -35,8 +35,7 @@ _DROPPED = frozenset(
     " datalist textarea input del dialog".split()
 )
 """Elements that do not count for the share of an element in the text of the page."""
-_CONTENT_SHARE = 0.5
-"""A `main` or `article` with more than this share of the page's letters is the content of the page."""
+_CONTENT_SHARE = 0.5  # a `main` or `article` with more than this share of the page's letters is the content of the page
 _PERMALINK = re.compile(r"\s*[¶§#\U0001f517]\s*$")
 
 

@@ -43,8 +43,7 @@ _PAGE = re.compile(
     r"[\s.…·_]*\t[\s.…·_]*[\divxlcdm–-]*\s*$|(?:\.{2,}|…|(?:\. ){2,}|_{3,})[\s.…]*[\divxlcdm]*\s*$", re.IGNORECASE
 )
 """The page number of a line of a table of contents, with its leader."""
-_PAGES = re.compile(r"[\s,.…]+\d+(?:[\s,–-]+\d+)*\s*(?:pp?|ff?)?\.?\s*$")
-"""The page numbers of a line of an index."""
+_PAGES = re.compile(r"[\s,.…]+\d+(?:[\s,–-]+\d+)*\s*(?:pp?|ff?)?\.?\s*$")  # the page numbers of a line of an index
 
 
 @dataclass(slots=True)

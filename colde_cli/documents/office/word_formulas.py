@@ -22,8 +22,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _OPENING, _CLOSING = "([{⟨⌈⌊|‖", ")]}⟩⌉⌋|‖"
 _ALPHABETS = {"double-struck": "DOUBLE-STRUCK", "fraktur": "FRAKTUR", "script": "SCRIPT"}
 _BARS = {"top": "\N{COMBINING OVERLINE}"}
-_SIGNS = frozenset(("chr", "begChr", "endChr", "sepChr"))
-"""Properties that are signs; without a value they are none."""
+_SIGNS = frozenset(("chr", "begChr", "endChr", "sepChr"))  # properties that are signs; without a value they are none
 
 
 class Term(NamedTuple):

@@ -26,18 +26,15 @@ _STAMP = 0.2
 _SKEW = 3
 _TINY, _NARROW = 1.5, 0.75  # points: size of type, and width of a letter
 _EDGE = 0.07  # share of a page's height: lines so near to its top or foot belong to its edge
-_EDGE_ROWS = 3
-"""Maximum number of rows of a head or foot that is further away from the edge."""
+_EDGE_ROWS = 3  # maximum number of rows of a head or foot that is further away from the edge
 _DETACHED = 1.6  # sizes of type from a head to the text below it
 _LARGER = 1.5  # a figure may begin below a head, in letters of any size
 _ROW = 0.4  # share of its size by which a line of a row may be raised
 _NEAR = 2  # pages: heads of left and right pages take turns
-_RUN = 3
-"""Minimum number of page numbers in a row that need no other sign of being such."""
+_RUN = 3  # minimum number of page numbers in a row that need no other sign of being such
 _STEP = 6  # points; lines of one head differ less in height
 _LONGEST = 60  # letters by which two heads are told apart
-_CELLS = 25
-"""Maximum number of words of a line of a table's heading."""
+_CELLS = 25  # maximum number of words of a line of a table's heading
 _SENTENCE_ENDS = re.compile(r"(?:[!?;,]|(?:\S+\s+){3}\S+\.)[\"'”’)]*$")  # "Item No." is none
 _HAIR = 0.7  # points
 

@@ -17,17 +17,13 @@ from colde_cli.documents.outside import Account, OutsideKind
 from colde_cli.documents.pdf.lines import Line
 
 _FEWEST = 3
-_CONFIRMED = 0.5
-"""Minimum share of the entries that are found again."""
+_CONFIRMED = 0.5  # minimum share of the entries that are found again
 _BETWEEN = 2
 """Maximum number of lines without a number before an entry: an entry of several lines, or the name of a part."""
-_LETTERS = 80
-"""Maximum number of letters by which an entry is looked up."""
-_RISING = 0.7
-"""Minimum share of the entries whose number is not less than that of the entry before."""
+_LETTERS = 80  # maximum number of letters by which an entry is looked up
+_RISING = 0.7  # minimum share of the entries whose number is not less than that of the entry before
 _KEY = 4
-_SHORTEST = 3
-"""Minimum number of letters of a title that is found again."""
+_SHORTEST = 3  # minimum number of letters of a title that is found again
 _LEAST_OF_LINE = 0.5  # share of an entry that the first line of a heading has at least
 _DOTS = " .·…_‥․"
 _NUMBER = re.compile(rf"(?:^|(?<=[{_DOTS}]))(?:\d{{1,4}}|[ivxlc]{{1,7}})$", re.IGNORECASE)

@@ -54,8 +54,7 @@ _SMALL, _SMALLEST = 0.86, 0.4  # sizes of a script, as shares of that of the wor
 _RAISED, _LOWERED = 0.12, -0.04  # baselines of a script, in sizes of the word
 _RAISED_WHOLE, _LOWERED_WHOLE = 0.25, -0.2  # of a script in letters as large as the word's
 _FARTHEST = 0.9
-_LONGEST = 2
-"""Maximum number of raised letters; more, after a large one, are a word that begins with an initial."""
+_LONGEST = 2  # maximum number of raised letters; more, after a large one, are a word that begins with an initial
 _GAP, _OVERLAP = 0.08, -0.3  # sizes between two numbers that are not one
 _OF_NUMBERS = frozenset(".,'’%‰")
 _SLASHES = frozenset("/⁄∕")

@@ -31,8 +31,7 @@ _MAX_BYTES = 1 << 29
 _MOST = 1_000  # packets, scripts or signatures
 _MAX_STREAM = 1 << 23
 _MAX_OBJECT = 1 << 16
-_DICTIONARY = 1_000
-"""Bytes before and after the type of a stream of objects in which the rest of its dictionary stands."""
+_DICTIONARY = 1_000  # bytes before and after the type of a stream of objects in which the rest of its dictionary stands
 _ROOT = re.compile(rb"/Root\s*(\d+)\s+\d+\s+R")
 _REFERENCE = re.compile(rb"\s*(\d+)\s+\d+\s+R")
 _FIRST = re.compile(rb"/First\s+(\d+)")

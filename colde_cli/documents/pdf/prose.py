@@ -15,10 +15,8 @@ _SIGNS = frozenset("•▪◦‣●○■□➢✓")
 _DASH = re.compile(r"[-–—*] (?![\d$€£¥₹]|[A-Z]{3} ?\d)\S")  # before a number or a currency it is a sign
 _CAPTION = re.compile(r"(fig(ure|\.)?|table|tab\.|algorithm|listing|scheme) ?[\dIVX]{1,4}\s?[.:|]", re.IGNORECASE)
 _CAPTION_LETTERS = frozenset("fFtTaAlLsSſ")
-_MIN_LINES = 5
-"""Minimum number of lines of one indent that show where the column of a page ends."""
-_INDENTS = 3
-"""Maximum indent of a list, in steps of 40 points."""
+_MIN_LINES = 5  # minimum number of lines of one indent that show where the column of a page ends
+_INDENTS = 3  # maximum indent of a list, in steps of 40 points
 _ASIDES = 8  # pieces that may interrupt a paragraph
 _ENDS = re.compile(r"[.!?:;][\"'”’)\]]*$")
 _UNFINISHED = re.compile(

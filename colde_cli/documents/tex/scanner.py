@@ -29,8 +29,7 @@ from colde_cli.documents.tex.source import (
 
 MAX_DEPTH = 20
 """Maximum depth of arguments within arguments."""
-_SHOWN = 60
-"""Maximum number of characters of an argument that are shown with an unknown command: they tell uses apart."""
+_SHOWN = 60  # maximum number of characters of an argument that are shown with an unknown command: they tell uses apart
 _BEGIN, _END = "\\begin{document}", "\\end{document}"
 _TOKEN = re.compile(r"\\([A-Za-z@]+)\*?|\\(.)|(\n[ \t]*\n\s*)|([{}])|(\$\$?)|(~|&|---?|``|''|`|[\\^_#])", re.DOTALL)
 _CHARACTERS = {"~": " ", "--": "–", "---": "—", "``": "“", "''": "”", "`": "‘", "\\": ""}
