@@ -12,7 +12,7 @@
     ├── DataError                   a line of training or evaluation data that is not valid
     ├── ModelError                  a folder that is not a model, or not a whole one
     ├── BadIndexError               an index that is damaged, of another model or version, in use or out of reach
-    ├── RemoteError                 a published index that cannot be reached, or is damaged or newer
+    ├── RemoteError                 an index on an object store that cannot be reached
     ├── ClusterError                a cluster that is not there, was lost, or has other models
     ├── DeviceError                 a device that was asked for and is not there
     ├── MissingExtraError           a part of colde that was not installed
@@ -82,7 +82,7 @@ class BadIndexError(ColdeError):
 
 
 class RemoteError(ColdeError):
-    """A published index or its place cannot be reached, is damaged, or holds a version that somebody else pushed."""
+    """An object store that cannot be reached, has no such bucket, or refuses the keys."""
 
 
 class ClusterError(ColdeError):

@@ -106,16 +106,17 @@ def dupes(
 
 
 @checked
-def open_index(folder: str | Path) -> colde_cli.Index:
-    """Open an index, by its folder or the URL where it is published, to read it; close it, or use it in a `with`.
+def open_index(place: str | Path) -> colde_cli.Index | colde_cli.types.LanceIndex:
+    """Open an index, by its folder or its URL, to read it; close it, or use it in a `with`.
 
     Raises:
-        BadIndexError, RemoteError: it is no index, damaged, of another version, or out of reach.
+        BadIndexError, RemoteError, MissingExtraError: it is no index, damaged, of another version, or out of reach.
     """
+    from colde_cli.corpus.finding import is_lance
     from colde_cli.corpus.index_reader import Index
-    from colde_cli.corpus.publishing import local_places
+    from colde_cli.corpus.lance_store import LanceIndex
 
-    return Index.open(local_places([folder])[0])
+    return (LanceIndex if is_lance(place) else Index).open(place)
 
 
 class Model:
@@ -345,7 +346,7 @@ class Model:
         Args:
             query: a path, "-", or what `read` returned; its own file is left out of the corpus.
             corpus: folders (searched through), files, and patterns such as "papers/**/*.pdf"; or an index of `index`,
-                or the URL of a published one. What cannot be read is skipped and listed in `Ranking.skipped`.
+                or its URL. What cannot be read is skipped and listed in `Ranking.skipped`.
             explain: find for each hit the sections that match.
             glob, chosen: which files to take, relative to the folder, and which documents by time, size and section.
             ignore: text of the documents in `ignore.like` is left out of all.
@@ -401,7 +402,7 @@ class Model:
         out. An index of another model is encoded anew, from the text that it keeps.
 
         Args:
-            folder: of the index, such as "papers.colde".
+            folder: of the index, such as "papers.colde"; one that ends in ".lance", or a URL, for a shared one.
             corpus: folders and files to follow from now on, beside those that the index follows already.
             forget: folders and files to follow no longer.
             glob: which files of these folders to take, as for `rank`.
@@ -420,7 +421,7 @@ class Model:
 
         files = [file for place in one_or_more(corpus) for file in matching(place)]
         return update_index(
-            Path(folder),
+            folder,
             files,
             self._load(ahead=False),
             forget=[Path(place) for place in one_or_more(forget)],
@@ -585,10 +586,9 @@ def _opened(
 ) -> Iterator[tuple[Any, tuple[colde_cli.types.Skipped, ...]]]:
     """The files of a corpus, with the folders that cannot be listed; or the index that it is, open."""
     from colde_cli.corpus.finding import find_files, is_index
-    from colde_cli.corpus.publishing import local_places
 
-    places = local_places(corpus)
-    index = next((Path(place) for place in places if is_index(Path(place))), None)
+    places = one_or_more(corpus)
+    index = next((place for place in places if is_index(place)), None)
     if index is None:
         yield find_files(places, glob, purpose)
         return

@@ -10,12 +10,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from colde_cli import Model
 from colde_cli.commands import cache, doctor, models
-from colde_cli.corpus.publishing import fetch, push
 from colde_cli.encoder.vector_cache import Cache
 from colde_cli.errors import ModelError
-from colde_cli.types import Encoder
 
 app = typer.Typer()
 app.command("models")(models.models)
@@ -128,33 +125,13 @@ def test_cache_commands() -> None:
     assert not path.exists()
 
 
-def test_clearing_the_cache_deletes_fetched_indexes(tmp_path: Path, encoder: Encoder) -> None:
-    (tmp_path / "pump.txt").write_text("The pump lifts water into the tower at night.")
-    Model(encoder).index(tmp_path / "papers.colde", tmp_path / "pump.txt")
-    url = f"file://{tmp_path}/share.colde"
-    push(tmp_path / "papers.colde", url)
-    fetched = fetch(url).folder
-    first, second = run("cache", "size").splitlines()
-    assert first.startswith("0 items")
-    assert re.fullmatch(re.escape(url) + r": 0\.\d MB, fetched", second)
-    run("cache", "clear")
-    assert not fetched.exists()
-    assert run("cache", "size").splitlines() == [first]
-    assert fetch(url).folder == fetched
-
-
 def test_clearing_the_cache_deletes_nothing_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path / "cache"))
-    theirs = tmp_path / "cache" / "fetched" / "mine" / "papers" / "p.txt"
-    outside = tmp_path / "outside" / "x.colde" / "p.txt"
-    like_ours = tmp_path / "cache" / "fetched" / ("0" * 40)
-    for file in (theirs, outside, like_ours / "notes" / "p.txt"):
-        file.parent.mkdir(parents=True)
-        file.write_text("Keep me.")
-    (tmp_path / "cache" / "fetched" / ("1" * 40)).symlink_to(tmp_path / "outside")
-    (like_ours / "y.colde").symlink_to(tmp_path / "outside" / "x.colde")
+    theirs = tmp_path / "cache" / "mine" / "p.txt"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("Keep me.")
     run("cache", "clear")
-    assert all(file.read_text() == "Keep me." for file in (theirs, outside, like_ours / "notes" / "p.txt"))
+    assert theirs.read_text() == "Keep me."
     assert run("cache", "size").startswith("0 items")
 
 

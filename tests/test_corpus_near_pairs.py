@@ -47,7 +47,7 @@ def prose(count: int, seed: int) -> list[str]:
 
 
 def found(documents: list[list[str]], both: float = 0.4, one: float = 0.8) -> list[NearPair]:
-    with NearPairs() as pairs:
+    with NearPairs(min(both, one)) as pairs:
         for words in documents:
             pairs.add(word_numbers(words))
         return list(pairs.pairs(both, one))
@@ -89,6 +89,17 @@ def test_one_shingle_in_sixteen_is_sampled_and_minima_estimate_the_jaccard_index
     common = len(np.intersect1d(a.sample, b.sample)) / len(np.union1d(a.sample, b.sample))
     assert common == pytest.approx(0.5, abs=0.05)
     assert np.mean(a.minima == b.minima) == pytest.approx(0.5, abs=0.15)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.2])
+def test_the_sample_follows_from_the_share_that_is_wanted(share: float) -> None:
+    """Pairs of 600 words that share one run of so many of them, among as many that share nothing."""
+    documents = [prose(600, seed) for seed in range(60)]
+    run = int(share * 600) + 1
+    for first in range(0, 30, 2):
+        documents[first + 1][100 : 100 + run] = documents[first][400 : 400 + run]
+    pairs = {(pair.a, pair.b) for pair in found(documents, share, 1.0)}
+    assert {(first, first + 1) for first in range(0, 30, 2)} == pairs
 
 
 @pytest.mark.parametrize(

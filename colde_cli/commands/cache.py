@@ -1,4 +1,4 @@
-"""`colde cache`: show where the cache is and how large, or delete it, with published indexes that were fetched."""
+"""`colde cache`: show where the cache is and how large, or delete it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,9 @@ def path(debug: DebugOption = False) -> None:
 
 @app.command("size")
 def size(debug: DebugOption = False) -> None:
-    """Print the size of the cache and its limit (COLDE_CACHE_LIMIT).
-
-    Published indexes that were fetched are listed beside it. The limit does
-    not count them.
-    """
-    from colde_cli.corpus.publishing import list_fetched
+    """Print the size of the cache and its limit (COLDE_CACHE_LIMIT)."""
     from colde_cli.documents.pdf.scans import kept_pages
     from colde_cli.encoder.vector_cache import Cache
-    from colde_cli.views.escaping import visible
 
     with Cache.open() as cache:
         count, used = cache.count(), cache.size()
@@ -39,23 +33,16 @@ def size(debug: DebugOption = False) -> None:
     pages, held = kept_pages()
     if pages:
         typer.echo(f"{pages} pages read by OCR: {held / 1e6:.1f} MB")
-    for item in list_fetched():
-        typer.echo(f"{visible(item.url) or 'not whole'}: {item.size / 1e6:.1f} MB, fetched")
 
 
 @app.command("clear")
 def clear(debug: DebugOption = False) -> None:
-    """Delete the cache, pages read by OCR, and published indexes that were fetched.
-
-    Vectors are computed, pages read, and indexes fetched, again when needed.
-    """
-    from colde_cli.corpus.publishing import list_fetched, remove_fetched
+    """Delete the cache and pages read by OCR; both are made again when needed."""
     from colde_cli.documents.pdf.scans import forget_pages, kept_pages
     from colde_cli.encoder.vector_cache import Cache
 
     cache = Cache.open()
-    freed = cache.size() + kept_pages()[1] + sum(item.size for item in list_fetched())
+    freed = cache.size() + kept_pages()[1]
     cache.clear()
-    remove_fetched()
     forget_pages()
     typer.echo(f"Freed {freed / 1e6:.1f} MB.")

@@ -43,7 +43,7 @@ def clusters(
     something went wrong.
     """
     chosen = choose_format(format, out.output, corpus, FORMATS)
-    places = options.corpus_places(corpus, out.output, reporter)
+    places = options.corpus_places(corpus, out.output)
     opened = runtime.open(model)
     with reporter.progress("Reading", "documents") as advance:
         found = opened.clusters(

@@ -69,7 +69,7 @@ def dupes(
     from colde_cli.model_api import dupes as find_dupes
 
     chosen = choose_format(format, out.output, corpus, FORMATS)
-    places = options.corpus_places(corpus, out.output, reporter)
+    places = options.corpus_places(corpus, out.output)
     if reports is not None:
         check_reports(reports)
     with reporter.progress("Reading", "documents") as advance:

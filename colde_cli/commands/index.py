@@ -18,8 +18,8 @@ from colde_cli.views.output import Format, choose_format, deliver, note
 
 if TYPE_CHECKING:
     from colde_cli.corpus.index_update import IndexUpdate
-    from colde_cli.corpus.publishing import Transfer
     from colde_cli.corpus.ray_cluster import RayCluster
+    from colde_cli.encoder.encoding import DocumentEncoder
 
 REMOTE = "Other machines"
 
@@ -27,7 +27,7 @@ REMOTE = "Other machines"
 def index(
     context: typer.Context,
     corpus: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files; or an index to update."),
     ],
     *,
@@ -67,22 +67,15 @@ def index(
             help="Read and encode on a Ray cluster, whose nodes see the files by the same paths.",
         ),
     ] = None,
-    push: Annotated[
+    to: Annotated[
         str | None,
         option(
-            "--push",
+            "--to",
             panel=REMOTE,
-            metavar="URL",
-            help="Publish the index at s3://BUCKET/NAME.colde or file:///SHARE/NAME.colde; only what is new is sent.",
+            metavar="INDEX.lance|URL",
+            help="Send this index to a shared one, such as s3://BUCKET/NAME.lance; only what has changed is sent.",
         ),
     ] = None,
-    pull: Annotated[
-        str | None,
-        option("--pull", panel=REMOTE, metavar="URL", help="Fetch a published index into the folder of the index."),
-    ] = None,
-    force: Annotated[
-        bool, option("--force", panel=REMOTE, help="Push or pull even if that replaces changes made there.")
-    ] = False,
     format: Annotated[Format | None, format_option("table|json", "text")] = None,
     reporter: Reporter,
     model: options.ModelOption = DEFAULT_MODEL,
@@ -97,21 +90,15 @@ def index(
     the status is 2. The index holds the text of the documents in the clear;
     encrypted files are left out.
 
-    With the index alone, --push publishes it as it is, for other machines:
-    colde rank QUERY URL searches it there.
+    A name that ends in .lance, or a URL such as s3://BUCKET/NAME.lance, makes a
+    shared index, which many machines can read and write at the same time.
     """
-    if pull is not None:
-        _pull(corpus, output, pull, force, reporter, push)
-        return
     folder, places = _split(corpus, output)
     chosen = choose_format(format, None)
     if status or verify or compact:
-        if places or push is not None or status + verify + compact > 1:
+        if places or to is not None or status + verify + compact > 1:
             raise OptionError("--status, --verify and --compact stand alone, beside the name of an index.")
-        raise typer.Exit(_look_after(folder, chosen, status=status, verify=verify))
-    if push is not None and not places:
-        _push(folder, push, force, reporter)
-        return
+        raise typer.Exit(_look_after(folder, chosen, lambda: runtime.load(_model_of(folder)), status, verify))
     source = context.get_parameter_source("model")
     if source is not None and source.name == "DEFAULT":
         model = _model_of(folder)
@@ -126,20 +113,21 @@ def index(
         reread=reread,
         cluster=None if cluster is None else _cluster(cluster),
     )
-    _update(folder, update, chosen, reporter)
-    if push is not None:
-        _push(folder, push, force, reporter)
+    if to is None or places:
+        _update(folder, update, chosen, reporter)
+    if to is not None:
+        _send(folder, to, opened.encoder, reporter)
 
 
-def _model_of(folder: Path) -> str:
+def _model_of(folder: str) -> str:
     """The model of an index where none was asked for: another one would encode everything again."""
     from colde_cli.corpus.finding import is_index
-    from colde_cli.corpus.index_reader import Index
+    from colde_cli.model_api import open_index
 
     if not is_index(folder):
         return DEFAULT_MODEL
     try:
-        with Index.open(folder) as index:
+        with open_index(folder) as index:
             model = index.model
     except BadIndexError:  # A killed run left it without tables, or opening it to write says what is wrong.
         return DEFAULT_MODEL
@@ -148,7 +136,7 @@ def _model_of(folder: Path) -> str:
     return DEFAULT_MODEL if model is None else model.name
 
 
-def _update(folder: Path, bring_up_to_date: Callable[..., IndexUpdate], chosen: Format, reporter: Reporter) -> None:
+def _update(folder: str, bring_up_to_date: Callable[..., IndexUpdate], chosen: Format, reporter: Reporter) -> None:
     from colde_cli.corpus.pipeline import StageClock
     from colde_cli.views.index_lines import seconds_text, update_text
     from colde_cli.views.json import index_json
@@ -161,7 +149,7 @@ def _update(folder: Path, bring_up_to_date: Callable[..., IndexUpdate], chosen: 
         reporter.warning(f"Skipped {item.path}: {item.reason}.")
     reporter.about_skipped(update.failed)
     if chosen is Format.JSON:
-        deliver(index_json(str(folder), update=update), None, chosen)
+        deliver(index_json(folder, update=update), None, chosen)
     else:
         reporter.note(update_text(update))
     if reporter.verbose:
@@ -184,58 +172,48 @@ def _cluster(address: str) -> RayCluster:
     return RayCluster(place, float(match[1]) if match else 0)
 
 
-def _look_after(folder: Path, chosen: Format, *, status: bool, verify: bool) -> int:
+def _look_after(folder: str, chosen: Format, encoder: Callable[[], DocumentEncoder], status: bool, verify: bool) -> int:
     """Show the status of an index, check it, or compact it; return the exit status."""
+    from colde_cli.corpus.finding import is_lance
     from colde_cli.corpus.index_writer import compact_index, index_status, verify_index
+    from colde_cli.corpus.lance_writer import compact_lance, lance_status, verify_lance
     from colde_cli.views.index_lines import check_text, status_text
     from colde_cli.views.json import index_json
 
-    as_json = chosen is Format.JSON
+    as_json, shared = chosen is Format.JSON, is_lance(folder)
     if status:
-        found = index_status(folder)
-        deliver(index_json(str(folder), status=found) if as_json else status_text(found), None, chosen, False)
+        found = lance_status(folder, encoder()) if shared else index_status(Path(folder))
+        deliver(index_json(folder, status=found) if as_json else status_text(found), None, chosen, False)
     elif verify:
-        check = verify_index(folder)
-        deliver(index_json(str(folder), check=check) if as_json else check_text(check), None, chosen, False)
+        check = verify_lance(folder) if shared else verify_index(Path(folder))
+        deliver(index_json(folder, check=check) if as_json else check_text(check), None, chosen, False)
         return 2 if check.problems else 0
     else:
-        freed = compact_index(folder)
+        freed = compact_lance(folder) if shared else compact_index(Path(folder))
         line = f"{folder}: freed {freed / 1e6:.1f} MB.\n"
-        deliver(index_json(str(folder), freed=freed) if as_json else line, None, chosen, False)
+        deliver(index_json(folder, freed=freed) if as_json else line, None, chosen, False)
     return 0
 
 
-def _push(folder: Path, url: str, force: bool, reporter: Reporter) -> None:
-    from colde_cli.corpus.publishing import push
+def _send(folder: str, place: str, encoder: DocumentEncoder, reporter: Reporter) -> None:
+    from colde_cli.corpus.lance_writer import send_index
+    from colde_cli.views.wording import plural
 
-    with reporter.progress("Publishing", "blocks") as advance:
-        done = push(folder, url, force=force, progress=advance)
-    reporter.note(f"{url}: version {done.version}, {_transferred(done)} sent.")
-
-
-def _pull(
-    corpus: list[Path], output: str | None, url: str, force: bool, reporter: Reporter, push_url: str | None
-) -> None:
-    from colde_cli.corpus.publishing import pull
-
-    if output is not None or len(corpus) != 1 or push_url is not None:
-        raise OptionError(f"--pull takes the folder of one index alone: colde index papers.colde --pull {url}")
-    with reporter.progress("Fetching", "blocks") as advance:
-        done = pull(url, corpus[0], force=force, progress=advance)
-    reporter.note(f"{done.folder}: version {done.version} of {url}, {_transferred(done)} fetched.")
+    with reporter.progress("Sending", "documents") as advance:
+        changes, documents = send_index(Path(folder), place, encoder, advance)
+    reporter.note(f"{place}: {plural(changes, 'change')} sent, {plural(documents, 'document')}.")
 
 
-def _transferred(done: Transfer) -> str:
-    """How much of a version was transferred."""
-    return f"{done.sent} of {done.blocks} blocks ({done.sent_bytes / 1e6:.1f} MB)"
-
-
-def _split(corpus: list[Path], output: str | None) -> tuple[Path, list[Path]]:
-    """The folder of the index, and the places to add to it."""
-    from colde_cli.corpus.finding import is_index
+def _split(corpus: list[str], output: str | None) -> tuple[str, list[Path]]:
+    """The place of the index, and the places to add to it."""
+    from colde_cli.corpus.finding import is_index, is_url
 
     if output is not None:
-        return Path(output), corpus
-    if len(corpus) == 1 and (is_index(corpus[0]) or not corpus[0].exists()):
+        return output, [Path(place) for place in corpus]
+    if len(corpus) == 1 and (is_index(corpus[0]) or not Path(corpus[0]).exists()):
         return corpus[0], []
-    raise OptionError(f"Name the index to make with --output, such as: -o {corpus[0].name or 'corpus'}.colde")
+    wrong = next((place for place in corpus if is_url(place)), None)
+    if wrong is not None:
+        raise OptionError(f"{wrong} is an index; name it with --output, or alone to bring it up to date.")
+    name = Path(corpus[0]).name or "corpus"
+    raise OptionError(f"Name the index to make with --output, such as: -o {name}.colde")

@@ -493,20 +493,14 @@ def require_extra(extra: str, command: str) -> None:
         raise MissingExtraError(f"{command} needs {', '.join(missing)}; install with: pip install 'colde[{extra}]'")
 
 
-def corpus_places(corpus: Sequence[str], output: Path | None, reporter: Reporter) -> list[str | Path]:
-    """The places of a corpus on this machine, with published indexes fetched; checks the output file first.
+def corpus_places(corpus: Sequence[str], output: Path | None) -> list[str | Path]:
+    """The places of a corpus; checks the output file first.
 
     Raises:
         OptionError: the output is a document of the corpus, even one that `--glob` leaves out.
-        ColdeError: an index cannot be fetched.
     """
-    from colde_cli.corpus.finding import walk
-    from colde_cli.corpus.publishing import local_places
+    from colde_cli.corpus.finding import is_url, walk
 
-    places: list[str | Path] = list(corpus)
-    if any("://" in place for place in corpus):
-        with reporter.progress("Fetching", "blocks") as advance:
-            places = local_places(corpus, advance)
     if output is not None:
-        refuse_inputs(output, walk(map(Path, places)))
-    return places
+        refuse_inputs(output, walk(Path(place) for place in corpus if not is_url(place)))
+    return list(corpus)

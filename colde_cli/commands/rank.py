@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -71,7 +70,7 @@ def rank(
         list[str],
         typer.Argument(
             metavar="CORPUS",
-            help="Folders, with everything below them, and files; or an index; or s3://BUCKET/NAME.colde.",
+            help="Folders, with everything below them, and files; or an index; or s3://BUCKET/NAME.lance.",
         ),
     ],
     *,
@@ -111,7 +110,7 @@ def rank(
     from colde_cli.views.progress import corpus_progress
     from colde_cli.views.wording import plural
 
-    places = options.corpus_places(corpus, out.output, reporter)
+    places = options.corpus_places(corpus, out.output)
     search = partial(
         runtime.open(model).rank,
         query,
@@ -127,7 +126,7 @@ def rank(
         password=password,
         on_read=reporter.about_document,
     )
-    index = next((place for place in places if is_index(Path(place))), None)
+    index = next((place for place in places if is_index(place)), None)
     if index is not None:
         with reporter.progress("Searching", "documents") as advance:
             ranking = search(progress=advance)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from colde_cli.commands.options import ModelOption, Reporter, Runtime, corpus_places, option, require_extra
+from colde_cli.commands.options import ModelOption, Reporter, Runtime, option, require_extra
 from colde_cli.settings import DEFAULT_MODEL, parse_duration, parse_size
 
 ACCESS, LIMITS = "Access", "Limits"
@@ -17,7 +16,7 @@ _QUEUE = 32
 
 def serve(
     place: Annotated[
-        str, typer.Argument(metavar="INDEX", help="An index, or s3://BUCKET/NAME.colde, or a folder of documents.")
+        str, typer.Argument(metavar="INDEX", help="An index, or s3://BUCKET/NAME.lance, or a folder of documents.")
     ],
     *,
     host: Annotated[str, option("--host", panel=ACCESS, metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
@@ -68,7 +67,7 @@ def serve(
     with taken(host, port) as address:
         encoder = runtime.load(model)
         reporter.about_model(encoder.info)
-        corpus = ServedCorpus(Path(corpus_places([place], None, reporter)[0]), encoder)
+        corpus = ServedCorpus(place, encoder)
         with reporter.progress("Reading", "documents") as advance:
             skipped = corpus.prepare(advance)
         reporter.about_skipped(skipped)

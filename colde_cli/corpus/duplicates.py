@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from colde_cli.corpus.finding import ALL, Filter, Skipped
-from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.near_pairs import NearPair, NearPairs, text_digest, text_words, word_numbers
 from colde_cli.corpus.pipeline import CorpusReader, call_ahead, skipping
+from colde_cli.corpus.stores import DocumentStore
 from colde_cli.documents.document import Document
 from colde_cli.documents.sandbox import readers
 from colde_cli.documents.stages import stage
@@ -162,7 +162,7 @@ def _data(item: Member | Containment) -> dict[str, Any]:
 
 @stage("comparing texts")
 def find_families(
-    corpus: Sequence[Path] | Index,
+    corpus: Sequence[Path] | DocumentStore,
     *,
     chosen: Filter | None = None,
     min_share: float = MIN_SHARE,
@@ -179,9 +179,9 @@ def find_families(
         BadIndexError: the index is damaged or out of reach.
     """
     advance = progress or (lambda number: None)
-    with NearPairs() as texts:
+    with NearPairs(min(min_share, min_contained)) as texts:
         originals = _Originals(texts)
-        if isinstance(corpus, Index):
+        if isinstance(corpus, DocumentStore):
             originals.read_index(corpus, chosen or ALL, advance)
         else:
             originals.read(sorted(corpus, key=str), CorpusReader(password), advance)
@@ -243,13 +243,13 @@ class _Originals:
                 self.searched += 1 + len(alike) if alike or not isinstance(document, Skipped) else 0
                 progress(1 + len(alike))
 
-    def read_index(self, index: Index, chosen: Filter, progress: Callable[[int], None]) -> None:
+    def read_index(self, index: DocumentStore, chosen: Filter, progress: Callable[[int], None]) -> None:
         """Take the texts that an index holds; no file is read.
 
         Raises:
             BadIndexError: it is damaged or out of reach.
         """
-        first: dict[int, Member] = {}
+        first: dict[int | bytes, Member] = {}
         with index.reading():
             # An index numbers documents as they were written, not in an order that the next run gives again.
             for item in sorted(index.documents(chosen), key=lambda item: item.path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -21,7 +22,10 @@ from colde_cli.settings import INDEX_FILE, parse_moment, parse_size
 Corpus = str | Path | Sequence[str | Path]
 """Folders, files, patterns and URLs; one alone stands for itself."""
 
+LANCE = ".lance"
+"""How the name of a data set of Lance ends."""
 APPLICATION = 0x434F4C44  # "COLD": SQLite keeps it in the head of the file of an index
+_URL = re.compile(r"(s3|gs|az|abfss)://")
 _LARGEST_INTEGER = 2**63 - 1  # that SQLite keeps
 
 
@@ -114,7 +118,7 @@ def _files(root: Path, on_error: Callable[[OSError], None] | None) -> Iterator[P
     seen: set[tuple[int, int] | None] = set()
     for folder, names, files in os.walk(root, followlinks=True, onerror=on_error):
         identity = file_identity(folder)
-        if identity in seen or (INDEX_FILE in files and is_index(Path(folder))):
+        if identity in seen or (INDEX_FILE in files and is_sqlite(Path(folder))):
             names.clear()  # a link back up, a second one to the same folder, or an index
             continue
         seen.add(identity)
@@ -147,8 +151,23 @@ def _real(path: Path, folders: dict[Path, str]) -> str:
     return f"{folders[folder]}{os.sep}{path.name}"
 
 
-def is_index(folder: Path) -> bool:
-    """Whether a folder is an index, of any version."""
+def is_index(place: str | Path) -> bool:
+    """Whether a place is an index, of any version: a folder, or the URL of one, which may not be there."""
+    return is_lance(place) or is_sqlite(Path(place))
+
+
+def is_lance(place: str | Path) -> bool:
+    """Whether a place is a data set of Lance: a URL, or a folder that holds one."""
+    return is_url(place) or (str(place).rstrip("/").endswith(LANCE) and Path(place, "_versions").is_dir())
+
+
+def is_url(place: str | Path) -> bool:
+    """Whether a place is on an object store."""
+    return _URL.match(str(place)) is not None
+
+
+def is_sqlite(folder: Path) -> bool:
+    """Whether a folder is an index in a file of SQLite, of any version."""
     try:
         with (folder / INDEX_FILE).open("rb") as file:
             head = file.read(100)
@@ -243,6 +262,11 @@ class Filter:
 
         times = moment(newer, "newer"), moment(older, "older")
         return cls(glob, *times, size(min_size, "min_size"), size(max_size, "max_size"), section)
+
+    def takes(self, path: bytes, root: bytes, headings: str) -> bool:
+        """Whether a document of an index has the path and the section."""
+        named = self.glob is None or in_glob(path, root, self.glob)
+        return named and (self.section is None or has_section(headings, self.section))
 
     def condition(self) -> tuple[str, list[Any]]:
         """The condition on `documents d` and `contents c` of an index as SQL, and its parameters."""

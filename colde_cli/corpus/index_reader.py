@@ -23,10 +23,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -34,16 +32,11 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.finding import ALL, Filter, Skipped, file_identity, has_section, in_glob, is_index
-from colde_cli.corpus.records import Arrays, Card, Header, encoding_of, passages_of, unpack
-from colde_cli.documents.document import Document, document_of
-from colde_cli.documents.passages import Passage
-from colde_cli.encoder.encoding import DocumentEncoder, Encoding
-from colde_cli.errors import BadIndexError, called
-from colde_cli.scoring.profile import Field, FieldProfile
-from colde_cli.settings import CORPUS, INDEX_FILE
-
-FloatArray = NDArray[np.float32]
+from colde_cli.corpus.finding import ALL, Filter, Skipped, file_identity, has_section, in_glob, is_sqlite
+from colde_cli.corpus.records import Card
+from colde_cli.corpus.stores import DocumentStore, IndexedDocument, IndexedModel, Kept, damaged, decoded, shown_path
+from colde_cli.errors import BadIndexError
+from colde_cli.settings import INDEX_FILE
 
 FORMAT = 2
 """Number of the layout: raise it with every change of a table or record."""
@@ -112,47 +105,7 @@ WHERE {where}
 """
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedDocument:
-    """A document of an index, without its text and vectors.
-
-    Attributes:
-        number: stands for its content, and is never used again.
-        content: number of its content; the same for files of the same bytes.
-        path: relative to the working folder where it lies below, else absolute.
-        title: as printed, else the file's name.
-        size: bytes.
-        mtime_ns: time of its last change, in nanoseconds since 1970.
-        warnings: sentences on what could not be read.
-    """
-
-    number: int
-    content: int
-    path: str
-    title: str
-    size: int
-    mtime_ns: int
-    words: int
-    chunks: int
-    pages: int | None
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class IndexedModel:
-    """The model whose vectors an index holds, with the `precision` that it had when the index was made.
-
-    For `family` and `centre` [H] see `DocumentEncoder`; chunk vectors are kept centred.
-    """
-
-    number: int
-    family: bytes
-    name: str
-    precision: str
-    centre: FloatArray | None
-
-
-class Index:
+class Index(DocumentStore):
     """An open index. Use it from one thread at a time.
 
     All methods raise `BadIndexError` where the index is damaged or out of reach.
@@ -162,7 +115,7 @@ class Index:
     """
 
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
-        self.folder, self.connection = folder, connection
+        self.folder, self.place, self.connection = folder, str(folder), connection
         self._depth = 0
         connection.create_function("in_glob", 3, in_glob, deterministic=True)
         connection.create_function("has_section", 2, has_section, deterministic=True)
@@ -175,7 +128,7 @@ class Index:
             BadIndexError: it is no index, damaged, of another version, or out of reach.
         """
         folder = Path(folder)
-        if not is_index(folder):
+        if not is_sqlite(folder):
             if (folder / INDEX_FILE).exists():
                 raise BadIndexError(f"{folder} is damaged or no index; delete it and make it again.")
             raise BadIndexError(f"{folder} is no index; make one with: colde index FOLDER -o {folder}")
@@ -188,12 +141,6 @@ class Index:
                 index.close()
                 raise
         return index
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file."""
@@ -262,19 +209,6 @@ class Index:
             vector = None if centre is None else np.frombuffer(centre, np.float32)
         return IndexedModel(number, family, name, precision, vector)
 
-    def check_model(self, encoder: DocumentEncoder) -> None:
-        """Check that a model is the one of the index.
-
-        Raises:
-            BadIndexError: it is another.
-        """
-        model = self.model
-        if model is not None and model.family != encoder.family:
-            raise BadIndexError(
-                f"{self.folder} holds vectors of another model, {model.name}; choose it with {called('model')}, or"
-                f" encode the index anew with: colde index {self.folder} --model {encoder.info.name}"
-            )
-
     def count(self) -> int:
         """How many documents there are."""
         return int(self._first("SELECT count(content) FROM documents")[0])
@@ -308,21 +242,15 @@ class Index:
             cards.update(self._cards(ALL, f"d.number IN ({','.join(map(str, batch))})"))
         return cards
 
-    def all_cards(self, chosen: Filter = ALL, after: int = 0) -> Iterator[tuple[int, Card]]:
+    def all_cards(self, chosen: Filter = ALL, after: int = -1) -> Iterator[tuple[int, Card]]:
         """Numbers and cards in the order of numbers, read one after the other; `after` leaves out earlier numbers."""
         return self._cards(chosen, f"d.number > {int(after)}")
 
     def _cards(self, chosen: Filter, numbers: str) -> Iterator[tuple[int, Card]]:
-        model = self.model
         columns = "d.number, d.path, c.title, c.warnings, v.checksum, v.record"
-        for number, path, title, warnings, checksum, record in self._rows(columns, chosen, numbers):
-            _, arrays = self.unpacked(record, checksum)
-            if model is None:
-                raise _damaged(self.folder)
-            with decoded(self.folder):
-                words = json.loads(title), json.loads(warnings)
-                card = Card.of_arrays(shown_path(path), *words, arrays, model.centre)
-            yield number, card
+        model = self.model
+        for number, *kept in self._rows(columns, chosen, numbers):
+            yield number, self.card(model, *kept)
 
     def _rows(self, columns: str, chosen: Filter, numbers: str = "1") -> Iterator[Any]:
         condition, values = chosen.condition()
@@ -330,58 +258,14 @@ class Index:
         with trouble(self.folder):
             yield from self.connection.execute(f"SELECT {columns} {good} ORDER BY d.number", values)
 
-    def document(self, number: int) -> Document:
-        """The text of a document, with its sections."""
-        return self._text(number)[0]
-
-    def passages(self, number: int) -> tuple[Document, tuple[Passage, ...]]:
-        """The text of a document, and its passages."""
-        document, arrays = self._text(number)
-        with decoded(self.folder):
-            return document, passages_of(document, arrays)
-
-    def _text(self, number: int) -> tuple[Document, Arrays]:
-        joined = "documents d JOIN contents c ON c.number = d.content"
-        path, header, arrays = self._record(f"SELECT d.path, c.checksum, c.record FROM {joined}", number)
-        with decoded(self.folder):
-            shown = shown_path(path)
-            return document_of(shown, Path(shown).name, header), arrays
-
-    def encoding(self, number: int, encoder: DocumentEncoder) -> Encoding:
-        """The encoding of a document; `encoder` is the model of the index, which cuts the text into chunks again.
-
-        Raises:
-            BadIndexError: it is gone, a record is damaged, or the model is another.
-        """
-        self.check_model(encoder)
-        model = self.model
-        if model is None:
-            raise _damaged(self.folder)
-        joined = f"documents d JOIN vectors v ON v.content = d.content AND v.model = {model.number}"
-        _, _, arrays = self._record(f"SELECT d.path, v.checksum, v.record FROM {joined}", number)
-        document = self.document(number)
-        chunks = encoder.chunk(document) if len(arrays["chunks"]) else ()
-        with decoded(self.folder):
-            return encoding_of(document, chunks, arrays, model.centre)
-
-    def _record(self, query: str, number: int) -> tuple[bytes, Header, Arrays]:
-        row = self._first(f"{query} WHERE d.number = ?", int(number))
-        if row is None:
-            raise BadIndexError(f"Document {number} is no longer in {self.folder}; search again.")
-        path, checksum, record = row
-        return path, *self.unpacked(record, checksum)
-
-    def unpacked(self, record: bytes, checksum: int) -> tuple[Header, Arrays]:
-        """Header and arrays of a record.
-
-        Raises:
-            BadIndexError: it is damaged.
-        """
-        with decoded(self.folder):
-            parts = unpack(record) if zlib.crc32(record) == checksum else None
-        if parts is None:
-            raise _damaged(self.folder)
-        return parts
+    def _kept(self, number: int, part: str) -> Kept | None:
+        if part == "text":
+            record = "c.checksum, c.record FROM documents d JOIN contents c ON c.number = d.content"
+        else:
+            joined = f"vectors v ON v.content = d.content AND v.model = {self.meta('model') or 0}"
+            record = f"v.checksum, v.record FROM documents d JOIN {joined}"
+        row: Kept | None = self._first(f"SELECT d.path, {record} WHERE d.number = ?", number)
+        return row
 
     def numbers_of(self, path: str | Path) -> tuple[int, ...]:
         """The numbers of the documents that are this file, by whatever name or link."""
@@ -406,28 +290,10 @@ class Index:
         with decoded(self.folder):
             return tuple(Skipped(shown_path(path), json.loads(reason)) for path, reason in rows)
 
-    def field(self, encoder: DocumentEncoder) -> Field | None:
-        """The field that the corpus is; None in a small one, or for a model that has none."""
-        statistics = encoder.statistics
-        if statistics is None:
-            return None
+    def _profile(self, fingerprint: str) -> tuple[int, int, bytes] | None:
         query = "SELECT documents, checksum, record FROM profile WHERE fingerprint = ?"
-        row = self._first(query, statistics.fingerprint)
-        if row is None:
-            return None
-        documents, checksum, record = row
-        with decoded(self.folder):
-            if zlib.crc32(record) != checksum:
-                raise _damaged(self.folder)
-            _, arrays = unpack(zlib.decompress(record)) or ({}, {})
-            profile = FieldProfile.of_arrays(CORPUS, documents, statistics.fingerprint, arrays)
-            return Field(profile, statistics)
-
-
-def shown_path(path: bytes) -> str:
-    """A path of the index as a person writes it: relative to the working folder where it lies below."""
-    text = os.fsdecode(path)
-    return text.removeprefix(os.path.join(os.getcwd(), ""))  # noqa: PTH109, PTH118 - of many thousand paths
+        row: tuple[int, int, bytes] | None = self._first(query, fingerprint)
+        return row
 
 
 def connect(folder: Path, mode: str = "rw") -> sqlite3.Connection:
@@ -450,26 +316,7 @@ def trouble(folder: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         raise BadIndexError(_sentence(folder, error)) from error
     except UnicodeDecodeError as error:  # in SQLite's own message on a damaged table
-        raise _damaged(folder) from error
-
-
-@contextmanager
-def decoded(folder: Path) -> Iterator[None]:
-    """Turn what a value of another kind or size raises into a sentence; around the reading of values, nothing else.
-
-    A checksum guards against accidents, not against those who make an index by hand.
-
-    Raises:
-        BadIndexError: the index is damaged.
-    """
-    try:
-        yield
-    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, zlib.error) as error:
-        raise _damaged(folder) from error
-
-
-def _damaged(folder: Path) -> BadIndexError:
-    return BadIndexError(f"{folder} is damaged; delete it and make it again.")
+        raise damaged(folder) from error
 
 
 def _sentence(folder: Path, error: sqlite3.Error) -> str:

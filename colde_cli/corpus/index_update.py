@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from colde_cli.corpus import side_file
-from colde_cli.corpus.finding import Skipped, headings_of
-from colde_cli.corpus.index_reader import Index, shown_path
+from colde_cli.corpus.finding import LANCE, Skipped, headings_of, is_lance
+from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.index_writer import check_losses, list_files, writing
+from colde_cli.corpus.lance_writer import WorkingIndex, working
 from colde_cli.corpus.pipeline import (
     CorpusReader,
     StageClock,
@@ -37,6 +38,7 @@ from colde_cli.corpus.pipeline import (
     skipping,
 )
 from colde_cli.corpus.records import pack, reader_digest, text_record, vector_record
+from colde_cli.corpus.stores import shown_path
 from colde_cli.documents.document import document_of, kept_title
 from colde_cli.documents.passages import passages
 from colde_cli.documents.sandbox import readers
@@ -84,7 +86,7 @@ class IndexUpdate:
         times: of reading and encoding files.
     """
 
-    folder: Path
+    place: str
     documents: int
     added: int
     changed: int
@@ -99,7 +101,7 @@ class IndexUpdate:
 
 @stage("indexing")
 def update_index(
-    folder: Path,
+    place: str | Path,
     places: Sequence[Path],
     encoder: DocumentEncoder,
     *,
@@ -123,10 +125,12 @@ def update_index(
         MissingFileError: one of the places does not exist.
         OptionError: the folder of the index holds something else, or there is no document.
     """
-    for place in places:
-        if not place.exists():
-            raise MissingFileError(f"There is no file or folder {place}.")
-    with writing(folder, make=bool(places)) as index:
+    for root in places:
+        if not root.exists():
+            raise MissingFileError(f"There is no file or folder {root}.")
+    shared = is_lance(place) or str(place).endswith(LANCE)
+    make = bool(places)
+    with working(str(place), encoder, make=make) if shared else writing(Path(place), make=make) as index:
         run = _Update(index, encoder, cluster, progress or (lambda number: None), clock or StageClock())
         return run.run(places, glob, forget, drop_missing=drop_missing, reread=reread)
 
@@ -202,7 +206,10 @@ class _Update:
         try:
             with self._timed("scan"):
                 self._follow(places, glob, forget)
-                unlisted = list_files(self._index)
+                shared = isinstance(self._index, WorkingIndex)
+                named = [os.fsencode(os.path.abspath(place)) for place in (*places, *forget)]  # noqa: PTH100
+                # The folders of other machines may not be there.
+                unlisted = list_files(self._index, named if shared else ())
                 if not drop_missing:
                     check_losses(self._index)
                 moved = "f.path = documents.path AND f.root <> documents.root"
@@ -220,14 +227,18 @@ class _Update:
                 self._learn()
             self._commit()
             with self._timed("candidates"):
-                side_file.refresh(self._index, self._encoder)
+                if isinstance(self._index, WorkingIndex):
+                    documents = self._index.finish()
+                else:
+                    side_file.refresh(self._index, self._encoder)
+                    documents = self._index.count()
         except BaseException:
             with suppress(sqlite3.Error):  # an error of the disk has ended the transaction
                 self._sql("ROLLBACK")
             raise
         return IndexUpdate(
-            self._index.folder,
-            len(self._index.numbers()),
+            self._index.place,
+            documents,
             **self._counts,
             failed=tuple(sorted(self._failed, key=lambda item: item.path)),
             unlisted=unlisted,
@@ -246,6 +257,8 @@ class _Update:
         if self._dirty:
             self._sql("UPDATE meta SET value = value + 1 WHERE name = 'generation'")
         self._sql("COMMIT")
+        if isinstance(self._index, WorkingIndex):
+            self._index.committed()
         self._written, self._committed = 0, time.monotonic()
 
     def _wrote(self, size: int = 0) -> None:
@@ -262,7 +275,7 @@ class _Update:
             path = os.fsencode(os.path.abspath(place))  # noqa: PTH100 - keeps links
             if not self._sql("DELETE FROM roots WHERE path = ?", (path,)).rowcount:
                 raise OptionError(
-                    f"{place} is not a folder of {self._index.folder}; colde index INDEX --status lists them."
+                    f"{place} is not a folder of {self._index.place}; colde index INDEX --status lists them."
                 )
         for place in places:
             self._sql(
@@ -351,8 +364,10 @@ class _Update:
                 last = rows[-1][0]
                 records = call_ahead(pool, skipping(_record), [Path(os.fsdecode(path)) for _, path in rows])
                 for (content, _), record in zip(rows, records, strict=True):
-                    same = "SELECT record = ? FROM contents WHERE number = ?"
-                    if not isinstance(record, Skipped) and self._sql(same, (record, content)).fetchone()[0]:
+                    # A data set keeps the record elsewhere.
+                    same = "SELECT record = ?1 OR (record = x'' AND checksum = ?2) FROM contents WHERE number = ?3"
+                    checksum = None if isinstance(record, Skipped) else zlib.crc32(record)
+                    if checksum is not None and self._sql(same, (record, checksum, content)).fetchone()[0]:
                         self._sql("UPDATE contents SET reading = ? WHERE number = ?", (reader_digest(), content))
                     else:
                         self._sql(f"{outdated} contents WHERE number = ?", (content,))

@@ -12,15 +12,16 @@ import secrets
 import shutil
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from colde_cli.corpus import side_file
-from colde_cli.corpus.finding import APPLICATION, Skipped, is_index, unlisted, walk
-from colde_cli.corpus.index_reader import FORMAT, SCHEMA, Index, connect, decoded, shown_path, trouble
+from colde_cli.corpus.finding import APPLICATION, Skipped, is_sqlite, unlisted, walk
+from colde_cli.corpus.index_reader import FORMAT, SCHEMA, Index, connect, trouble
 from colde_cli.corpus.records import reader_digest, unpack
+from colde_cli.corpus.stores import decoded, shown_path
 from colde_cli.errors import BadIndexError, OptionError
 from colde_cli.settings import INDEX_FILE
 
@@ -64,7 +65,7 @@ def writing(folder: Path, *, make: bool = False) -> Iterator[Index]:
         OptionError: the folder holds something else.
     """
     made = make and _make_folder(folder)
-    if not make and not is_index(folder):
+    if not make and not is_sqlite(folder):
         Index.open(folder)  # raises the reason
     try:
         with only_writer(folder), trouble(folder), Index(folder, connect(folder, "rwc")) as index:
@@ -95,7 +96,7 @@ def _make_folder(folder: Path) -> bool:
             return True
         if not folder.is_dir():
             raise OptionError(f"{folder} is a file and is not overwritten; choose another name.")
-        if not is_index(folder) and {path.name for path in folder.iterdir()} - ours:
+        if not is_sqlite(folder) and {path.name for path in folder.iterdir()} - ours:
             raise OptionError(f"{folder} is no index and is not overwritten; choose another name.")
     except OSError as error:
         raise OptionError(f"{folder} cannot be made: {error.strerror or error}.") from error
@@ -136,9 +137,10 @@ def only_writer(folder: Path, patience: float = _PATIENCE) -> Iterator[None]:
         yield
 
 
-def list_files(index: Index) -> tuple[Skipped, ...]:
+def list_files(index: Index, only: Sequence[bytes] = ()) -> tuple[Skipped, ...]:
     """List the files of an index in the table `found`, and those to look at in `waiting`.
 
+    Of the folders that the index follows, `only` these are listed, and what it knows of others stays; empty lists all.
     These tables, and `outdated` for hashes of files to be read again, end with the connection.
 
     Returns:
@@ -152,11 +154,15 @@ def list_files(index: Index) -> tuple[Skipped, ...]:
         query(statement)
     errors: list[OSError] = []
     for number, path, glob in query("SELECT number, path, glob FROM roots").fetchall():
+        if only and path not in only:
+            stays = "INSERT OR IGNORE INTO found SELECT path, root, size, mtime_ns, 0 FROM documents WHERE root = ?"
+            query(stays, (number,))
+            continue
         place, shown = Path(os.fsdecode(path)), shown_path(path)
-        forget = f"forget it with: colde index {index.folder} --forget {shown}"
+        forget = f"forget it with: colde index {index.place} --forget {shown}"
         if not place.exists():
             raise BadIndexError(
-                f"{shown} is gone or out of reach, and {index.folder} follows it; bring it back, or {forget}"
+                f"{shown} is gone or out of reach, and {index.place} follows it; bring it back, or {forget}"
             )
         refused: list[OSError] = []
         rows = (_found(file, number) for file in walk([place], glob, refused.append))
@@ -165,7 +171,7 @@ def list_files(index: Index) -> tuple[Skipped, ...]:
             known = query(f"SELECT 1 FROM documents WHERE {_BELOW} LIMIT 1", _below(path))
             if os.fsencode(error.filename) == path and known.fetchone():
                 raise BadIndexError(
-                    f"{shown} cannot be listed ({error.strerror or error}), and {index.folder} follows it; ask its"
+                    f"{shown} cannot be listed ({error.strerror or error}), and {index.place} follows it; ask its"
                     f" owner for access, or {forget}"
                 )
         errors += refused
@@ -197,8 +203,8 @@ def check_losses(index: Index) -> None:
         if (known and not now) or (wanted >= _MANY and now < wanted / 2):
             held, before = (f"only {now} to index", wanted) if now else ("no file to index", known)
             raise BadIndexError(
-                f"{shown_path(path)} holds {held}, but {index.folder} knows {before} from there; see that its disk is"
-                f" connected, or drop what is missing with: colde index {index.folder} --drop-missing"
+                f"{shown_path(path)} holds {held}, but {index.place} knows {before} from there; see that its disk is"
+                f" connected, or drop what is missing with: colde index {index.place} --drop-missing"
             )
 
 
@@ -258,7 +264,7 @@ class IndexStatus:
         earlier_readers: documents that another version of colde read; `--reread` reads them again.
     """
 
-    folder: Path
+    place: str
     roots: tuple[Root, ...]
     documents: int
     words: int
@@ -298,7 +304,7 @@ def index_status(folder: Path) -> IndexStatus:
         for table, column in (("contents", "number"), ("vectors", "content")):
             unused += number(f"SELECT total(length(record)) FROM {table} WHERE {column} IN ({_UNNAMED})")
         return IndexStatus(
-            folder,
+            str(folder),
             tuple(Root(shown_path(path), glob) for path, glob in query("SELECT path, glob FROM roots ORDER BY path")),
             len(index.numbers()),
             words,
@@ -321,26 +327,31 @@ def _size(folder: Path) -> int:
 def _staleness(folder: Path) -> Staleness:
     """Compare the index with its files, on a connection of its own: that of a reader can make no tables."""
     with Index.open(folder) as index, trouble(folder):
-        query = index.connection.execute
-        query("PRAGMA query_only = OFF")
-        try:
-            list_files(index)
-            check_losses(index)
-        except BadIndexError as error:
-            return Staleness(trouble=str(error))
-        new, changed = query(
-            "SELECT count(*) FILTER (WHERE d.number IS NULL), count(*) FILTER (WHERE d.number IS NOT NULL AND NOT"
-            " w.known) FROM waiting w LEFT JOIN documents d ON d.path = w.path"
-        ).fetchone()
-        (gone,) = query("SELECT count(*) FROM documents WHERE path NOT IN (SELECT path FROM found)").fetchone()
-        return Staleness(new, changed, gone)
+        index.connection.execute("PRAGMA query_only = OFF")
+        return compare_files(index)
+
+
+def compare_files(index: Index) -> Staleness:
+    """Compare an index that temporary tables can be made in with its files."""
+    query = index.connection.execute
+    try:
+        list_files(index)
+        check_losses(index)
+    except BadIndexError as error:
+        return Staleness(trouble=str(error))
+    new, changed = query(
+        "SELECT count(*) FILTER (WHERE d.number IS NULL), count(*) FILTER (WHERE d.number IS NOT NULL AND NOT"
+        " w.known) FROM waiting w LEFT JOIN documents d ON d.path = w.path"
+    ).fetchone()
+    (gone,) = query("SELECT count(*) FROM documents WHERE path NOT IN (SELECT path FROM found)").fetchone()
+    return Staleness(new, changed, gone)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexCheck:
     """What a check of an index found: how many records were read, and sentences on problems."""
 
-    folder: Path
+    place: str
     records: int
     problems: tuple[str, ...]
 
@@ -360,8 +371,8 @@ def verify_index(folder: Path) -> IndexCheck:
                 records, damaged = _check_records(index.connection)
                 problems += [*damaged, *_missing(index), *side_file.side_file_problems(index)]
         except BadIndexError as error:
-            return IndexCheck(folder, 0, (*problems, str(error)))
-        return IndexCheck(folder, records, tuple(problems))
+            return IndexCheck(str(folder), 0, (*problems, str(error)))
+        return IndexCheck(str(folder), records, tuple(problems))
 
 
 def _check_records(connection: sqlite3.Connection) -> tuple[int, list[str]]:

@@ -46,9 +46,8 @@ BANDS, ROWS = 32, 3
 """Of the MinHash: two documents that share 40% of their shingles have an equal band with a probability of 88%, those
 that share 5% with one of 0.4%."""
 SCALE = 16
-"""One shingle in this many is sampled."""
+"""One shingle in this many is sampled, where pairs are wanted that share a fifth of their words; see `scale_for`."""
 
-_BOUND = np.uint64(2**64 // SCALE)
 _BLOCK = 256  # shingles hashed at a time: more would not stay in a core's own cache
 
 # Signs that change the meaning beside a number count as words; punctuation and bullets do not.
@@ -64,7 +63,7 @@ NEIGHBOURS = 32
 the square of a family, which still hangs together."""
 MIN_SAMPLED = 0.1
 """Share of the sampled shingles of one of the two that a candidate shares: an edited word breaks five shingles, so that
-this finds pairs that share half of their words."""
+this finds pairs that share half of their words. Where a smaller share of words is wanted, a quarter of that share."""
 _ENTRIES = 1 << 20  # sampled shingles sorted, or looked up, at a time
 _LOOKED_UP = 1 << 16
 _TABLES = 64 << 20  # bytes of tables kept
@@ -134,13 +133,22 @@ class Sketch:
         return mixed
 
 
-def sketch(values: Shingles) -> Sketch:
-    """The sketch of a document's shingles."""
+def scale_for(share: float) -> int:
+    """How many shingles one sampled one stands for, so that pairs that share so many of their words are found.
+
+    A pair that shares a fifth of 500 words has six sampled shingles in common on average: it has none with a
+    probability of 0.2 %. A smaller share takes a denser sample; below a tenth all shingles are sampled.
+    """
+    return next(scale for scale in (SCALE, SCALE // 2, 1) if share * 80 >= scale or scale == 1)
+
+
+def sketch(values: Shingles, scale: int = SCALE) -> Sketch:
+    """The sketch of a document's shingles, of which one in `scale` is sampled."""
     minima = np.full(BANDS * ROWS, np.iinfo(np.uint64).max, np.uint64)
     for start in range(0, len(values), _BLOCK):
         block = values[start : start + _BLOCK]
         np.minimum(minima, (block * _FACTORS[:, None] + _SHIFTS[:, None]).min(axis=1), out=minima)
-    return Sketch(minima, np.unique(values[values < _BOUND]))
+    return Sketch(minima, np.unique(values[values <= np.uint64((2**64 - 1) // scale)]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,7 +221,9 @@ class NearPairs:
         folder: of the temporary files.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, share: float = 0.4) -> None:
+        """`share` is the smallest one of the words of two documents that `pairs` will be asked for."""
+        self._scale, self._least = scale_for(share), min(MIN_SAMPLED, share / 4)
         self._temporary = TemporaryDirectory(prefix="colde-", ignore_cleanup_errors=True)
         self.folder = Path(self._temporary.name)
         names = ("words", "bands", "hashes")
@@ -249,7 +259,7 @@ class NearPairs:
         Raises:
             OptionError: the disk of the temporary files is full.
         """
-        made = sketch(shingles(words))
+        made = sketch(shingles(words), self._scale)
         # A text without shingles must be in no band with another.
         bands = made.bands if len(words) else np.full(BANDS, len(self), np.uint64)
         with self._told():
@@ -307,7 +317,9 @@ class NearPairs:
             keys, counts = np.unique(first * len(self) + second, return_counts=True)
             # Often enough for the smaller of their samples.
             smaller = np.minimum(sizes[keys // len(self)], sizes[keys % len(self)])
-            yield end, keys[counts >= np.maximum(MIN_SAMPLED * smaller, np.minimum(smaller, 2))]
+            # One alone may be chance in a sample; where all shingles are looked at, it is what they share.
+            fewest = np.minimum(smaller, 2 if self._scale > 1 else 1)
+            yield end, keys[counts >= np.maximum(self._least * smaller, fewest)]
             start = end
 
     def _postings(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.int64]]:
@@ -319,7 +331,7 @@ class NearPairs:
         positions = self._made("positions", np.int64, total)
         ranges = max(1, -(-total // _ENTRIES))
         # Samples are spread evenly below their bound: ranges of equal width hold about as many each.
-        edges = np.linspace(0, float(2**64 // SCALE), ranges + 1)
+        edges = np.linspace(0, float(2**64 // self._scale), ranges + 1)
         edges[-1] = float(2**64)
         done = 0
         for low, high in pairwise(edges.tolist()):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from colde_cli.corpus.finding import ALL, Filter, Skipped, file_identity
 from colde_cli.corpus.index_reader import Index
+from colde_cli.corpus.lance_store import LanceIndex
 from colde_cli.corpus.pipeline import Budget, Collector, CorpusReader, StageClock, StageTimes
 from colde_cli.corpus.records import Card
 from colde_cli.corpus.side_file import find_candidates
@@ -283,7 +284,7 @@ def rank_files(
 @stage("searching")
 def rank_index(
     query: Encoding,
-    index: Index,
+    index: Index | LanceIndex,
     encoder: DocumentEncoder,
     *,
     chosen: Filter | None = None,
@@ -307,7 +308,10 @@ def rank_index(
         if field == CORPUS:
             field = index.field(encoder)
         own = index.numbers_of(query.document.path)
-        likely = find_candidates(query, index, encoder, top, chosen, own)
+        if isinstance(index, LanceIndex):
+            likely = index.candidates(query, encoder, top, chosen, own)
+        else:
+            likely = find_candidates(query, index, encoder, top, chosen, own)
         if likely is not None:
             cards, searched = index.cards(likely.numbers), likely.searched
             half_read = sorted((card.path, card.warnings) for card in cards.values())
@@ -335,7 +339,7 @@ def rank_index(
 
 def _all_scores(
     query: Encoding,
-    index: Index,
+    index: Index | LanceIndex,
     encoder: DocumentEncoder,
     field: Field | None,
     chosen: Filter,

@@ -38,6 +38,7 @@ from colde_cli.corpus.finding import ALL, Filter
 from colde_cli.corpus.first_stage import Measure, Postings, Segment, ShortVectors, ShortWords, candidates
 from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.records import Arrays, Card
+from colde_cli.corpus.stores import EXACT, SCORED, Likely
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.files import atomic_file
 from colde_cli.scoring.config import Scorable
@@ -49,10 +50,6 @@ Ints = NDArray[np.int64]
 
 NAME = "candidates.bin"
 LAYOUT = 1
-EXACT = 1_000
-"""Maximum number of documents of an index that is searched by exact scores alone."""
-SCORED = 300
-"""Number of candidates that get an exact score; twice the number of hits asked for, if that is more."""
 _TAIL = 200
 """Maximum number of documents added after the side file was made, before it is made again."""
 _GONE = 0.2
@@ -64,18 +61,6 @@ _BLOCK = 256  # documents read together
 _MAGIC = b"COLDEC" + LAYOUT.to_bytes(2, "little")
 _ALIGNED = 64
 _PROFILE = "profile_"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Likely:
-    """The documents that deserve an exact score.
-
-    `numbers` ascend, int64 [n]; a document of the side file that is gone may be among them. `searched` is the number of
-    documents that they were chosen from.
-    """
-
-    numbers: Ints
-    searched: int
 
 
 def find_candidates(

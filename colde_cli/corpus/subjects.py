@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from colde_cli.corpus.finding import ALL, Filter, Skipped
 from colde_cli.corpus.first_stage import Measure
-from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.near_pairs import text_words
 from colde_cli.corpus.pipeline import Collector, CorpusReader
 from colde_cli.corpus.records import Card
+from colde_cli.corpus.stores import DocumentStore
 from colde_cli.encoder.encoding import DocumentEncoder, RuntimeInfo
 from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import COSINE_ALONE, scores_with_many
@@ -126,7 +126,7 @@ def _member_data(member: ClusterMember) -> dict[str, Any]:
 
 
 def find_clusters(
-    corpus: Sequence[Path] | Index,
+    corpus: Sequence[Path] | DocumentStore,
     encoder: DocumentEncoder,
     *,
     chosen: Filter | None = None,
@@ -145,7 +145,7 @@ def find_clusters(
     Raises:
         BadIndexError: the index is damaged, out of reach or of another model.
     """
-    if isinstance(corpus, Index):
+    if isinstance(corpus, DocumentStore):
         corpus.check_model(encoder)
         with corpus.reading():
             numbers: dict[str, int] = {}

@@ -11,9 +11,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from colde_cli import Encoding, Filter, Index, Model, Ranking, open_index
+from colde_cli import Encoding, Filter, Model, Ranking, open_index
 from colde_cli.errors import DocumentError, MissingFileError, OptionError
-from colde_cli.types import DocumentEncoder, HalfRead, Skipped, StageClock, find_files, is_index, rank_files, rank_index
+from colde_cli.types import (
+    DocumentEncoder,
+    DocumentStore,
+    HalfRead,
+    Skipped,
+    StageClock,
+    find_files,
+    is_index,
+    rank_files,
+    rank_index,
+)
 
 FieldName = Literal["corpus", "none"]
 Progress = Callable[[int], None]
@@ -63,19 +73,20 @@ class ServedCorpus:
     there; it may be brought up to date meanwhile.
     """
 
-    def __init__(self, place: Path, encoder: DocumentEncoder) -> None:
-        """Serve a folder or an index.
+    def __init__(self, named: str | Path, encoder: DocumentEncoder) -> None:
+        """Serve a folder or an index, by its path or its URL.
 
         Raises:
             MissingFileError: there is no such folder.
             BadIndexError: it is an index that is damaged, or of another model.
         """
+        place = Path(named)
         self.encoder, self._place, self._folder = encoder, place, place.resolve()
-        self._index = place.absolute() if is_index(place) else None
+        self._index = None if not is_index(named) else str(named) if "://" in str(named) else place.absolute()
         self._lock = threading.Lock()
         self._known: tuple[str, Mapping[str, int]] = ("", {})
         if self._index is not None:
-            with open_index(place) as index:
+            with open_index(self._index) as index:
                 index.check_model(encoder)
                 roots: Sequence[str] = index.roots()
         elif place.is_dir():
@@ -189,7 +200,7 @@ class ServedCorpus:
             return {}
         return {self.name_of(path): path for path in files}
 
-    def _numbers(self, index: Index) -> Mapping[str, int]:
+    def _numbers(self, index: DocumentStore) -> Mapping[str, int]:
         """The numbers of documents of an index by name, listed once for each state of it."""
         generation = index.generation
         with self._lock:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Options = ParamSpec("Options")
 Result = TypeVar("Result")
 Places = str | Path | Sequence[str | Path]
-"""One folder, file or pattern such as "papers/**/*.pdf", or several; or an index, or the URL of a published one."""
+"""One folder, file or pattern such as "papers/**/*.pdf", or several; or an index, or the URL of one."""
 Source = str | Path | Document
 """The path of a file, "-" for standard input, or what `read` returned."""
 Patterns = str | Sequence[str]

@@ -18,7 +18,7 @@ _CHANGES = ("added", "changed", "renamed", "removed")
 def update_text(update: IndexUpdate) -> str:
     """One line on what an update did."""
     counts = [f"{getattr(update, name):,} {name}" for name in _CHANGES if getattr(update, name)]
-    return f"{update.folder}: {plural(update.documents, 'document')}, {', '.join(counts) or 'nothing changed'}."
+    return f"{update.place}: {plural(update.documents, 'document')}, {', '.join(counts) or 'nothing changed'}."
 
 
 def seconds_text(update: IndexUpdate) -> str:
@@ -35,7 +35,7 @@ def status_text(status: IndexStatus) -> str:
 
 def _status_lines(status: IndexStatus) -> Iterator[str]:
     yield (
-        f"{status.folder}: {plural(status.documents, 'document')}, {plural(status.chunks, 'chunk')},"
+        f"{status.place}: {plural(status.documents, 'document')}, {plural(status.chunks, 'chunk')},"
         f" {plural(status.words, 'word')}"
     )
     for root in status.roots:
@@ -48,7 +48,7 @@ def _status_lines(status: IndexStatus) -> Iterator[str]:
     yield f"Files      {_staleness(status)}"
     if status.earlier_readers:
         count = plural(status.earlier_readers, "document")
-        yield f"Readers    of another version for {count}; read again with: colde index {status.folder} --reread"
+        yield f"Readers    of another version for {count}; read again with: colde index {status.place} --reread"
     if status.bad:
         yield f"Cannot be read: {plural(len(status.bad), 'file')}"
     yield from (f"  {item.reason}" for item in status.bad)
@@ -60,11 +60,11 @@ def _staleness(status: IndexStatus) -> str:
         return found.trouble
     counts = {"new": found.new, "changed": found.changed, "gone": found.gone}
     named = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-    return f"{named}; update with: colde index {status.folder}" if named else "up to date"
+    return f"{named}; update with: colde index {status.place}" if named else "up to date"
 
 
 def check_text(check: IndexCheck) -> str:
     """What a check found, as lines."""
     if not check.problems:
-        return f"{check.folder}: all {plural(check.records, 'record')} are as they were written.\n"
+        return f"{check.place}: all {plural(check.records, 'record')} are as they were written.\n"
     return "".join(f"{visible(problem)}\n" for problem in check.problems)

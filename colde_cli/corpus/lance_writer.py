@@ -1,0 +1,505 @@
+"""Write an index in a data set of Lance: bring it up to date, send an index to it, look after it.
+
+An update works on a file of SQLite in a temporary folder, which knows what the data set knows except the records. So
+the rules of `index_update` and `index_writer` hold for both. What is committed there is sent to the data set twice a
+minute: each version holds all of its changes or does not come to be. A run that is killed loses what was not yet sent.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.corpus.finding import is_lance
+from colde_cli.corpus.first_stage import NO_TERMS
+from colde_cli.corpus.index_reader import Index, connect
+from colde_cli.corpus.index_writer import IndexCheck, IndexStatus, Root, compare_files, writing
+from colde_cli.corpus.lance_store import (
+    DOCUMENT,
+    LanceIndex,
+    Row,
+    about,
+    bytes_literal,
+    lance_module,
+    lance_trouble,
+    measure_of,
+    row_id,
+    schema_of,
+    storage_options,
+    term_text,
+)
+from colde_cli.corpus.records import Card, reader_digest, unpack
+from colde_cli.corpus.stores import EXACT, shown_path
+from colde_cli.encoder.encoding import DocumentEncoder
+from colde_cli.errors import BadIndexError, ColdeError, OptionError, RemoteError
+
+_SENT_BYTES, _SENT_SECONDS = 64_000_000, 30.0
+_SENT_ROWS = 1_000  # documents in one version at most
+_RETRIES = 30  # of a commit, after those of other writers
+_INDEXED = 50_000  # vectors from which on an index of them pays: fewer are compared one by one in 20 ms
+_PARTITION = 4_000  # vectors in one of its partitions
+_FRAGMENTS = 64  # more small ones are joined
+_KEPT_VERSIONS = timedelta(days=1)  # readers may still have them open
+
+_KNOWN = (
+    "id kind source path root key reading size mtime_ns checked_ns text_checksum vectors_checksum words chunks pages"
+    " reason title warnings headings"
+).split()
+_DIRTY = "CREATE TEMP TABLE dirty (kind TEXT, path BLOB, PRIMARY KEY (kind, path)) WITHOUT ROWID"
+_TRIGGERS = {
+    "INSERT ON documents": "VALUES ('document', new.path)",
+    "DELETE ON documents": "VALUES ('document', old.path)",
+    "UPDATE ON documents": "VALUES ('document', old.path), ('document', new.path)",
+    "UPDATE OF reading ON contents": "SELECT 'document', path FROM documents WHERE content = new.number",
+    "INSERT ON roots": "VALUES ('root', new.path)",
+    "UPDATE ON roots": "VALUES ('root', new.path)",
+    "DELETE ON roots": "VALUES ('root', old.path)",
+    "INSERT ON profile": "VALUES ('field', x'')",
+}
+"""What is noted in the table `dirty`, and after which change."""
+_ROW = """
+SELECT d.path, r.path AS root, d.key, d.size, d.mtime_ns, d.checked_ns, d.reason, c.title, c.words, c.pages, c.warnings,
+    c.headings, c.reading, c.checksum AS text_checksum, c.record AS text, v.chunks, v.checksum AS vectors_checksum,
+    v.record AS vectors
+FROM documents d LEFT JOIN roots r ON r.number = d.root LEFT JOIN contents c ON c.number = d.content
+LEFT JOIN vectors v ON v.content = d.content AND v.model = (SELECT value FROM meta WHERE name = 'model') WHERE
+"""
+
+
+class Target:
+    """A data set that rows are written to.
+
+    `encoder` is the model of its vectors; `source` stands in the rows of an index that was sent.
+    """
+
+    def __init__(self, place: str, encoder: DocumentEncoder, source: str = "") -> None:
+        self.place, self._encoder, self._measure, self.source = place, encoder, measure_of(encoder), source
+
+    def open(self) -> LanceIndex | None:
+        """The data set as it is now; None where there is none yet.
+
+        Raises:
+            BadIndexError: it is of another model, or damaged.
+            RemoteError: its bucket cannot be used.
+            OptionError: the place holds something else.
+        """
+        if not is_lance(self.place) and Path(self.place).exists() and any(Path(self.place).iterdir()):
+            raise OptionError(f"{self.place} is no index and is not overwritten; choose another name.")
+        try:
+            opened = LanceIndex.open(self.place)
+        except BadIndexError as error:
+            if str(error).startswith("There is no index at"):
+                return None
+            raise
+        opened.check_model(self._encoder)
+        return opened
+
+    def row(self, kept: Row) -> Row:
+        """A row of the data set, from one of `_ROW` with the records of the document."""
+        row = {"source": self.source, "kind": "document" if kept["reason"] is None else "unread", **kept}
+        row["id"] = row_id(self.source, kept["path"])
+        if kept["vectors"] is not None and row.get("vector") is None:
+            centre = self._encoder.centre
+            card = Card.of_arrays("", "-", (), (unpack(kept["vectors"]) or ({}, {}))[1], centre)
+            row |= {"vector": self._measure.vectors([card])[0], "terms": term_text(card.terms or NO_TERMS)}
+        return row
+
+    def merge(self, rows: Sequence[Row]) -> None:
+        """Write rows as one version, in place of those with the same identity that were looked at before.
+
+        Raises:
+            BadIndexError, RemoteError: the data set cannot be written.
+        """
+        if not rows:
+            return
+        with lance_trouble(self.place):
+            opened = self.open() or self._made(rows)
+            schema = opened.dataset.schema
+            (
+                opened.dataset.merge_insert("id")
+                .when_matched_update_all("source.checked_ns >= target.checked_ns")
+                .when_not_matched_insert_all()
+                .conflict_retries(_RETRIES)
+                .execute(table_of(rows, schema))
+            )
+
+    def _made(self, rows: Sequence[Row]) -> LanceIndex:
+        """The data set, made empty for rows like these; another writer may make it at the same time."""
+        centre = self._encoder.centre
+        sizes = [len(row["vector"]) for row in rows if row.get("vector") is not None]
+        if centre is not None:
+            sizes.append(len(centre))
+        if not sizes:
+            raise OptionError(f"There is no document that can be read, so {self.place} is not made.")
+        schema = schema_of(sizes[0], about(self._encoder, secrets.token_hex(6)))
+        with suppress(OSError):  # somebody else was first: opening it says what is wrong
+            lance_module().write_dataset(
+                schema.empty_table(), self.place, mode="create", storage_options=storage_options(self.place)
+            )
+        return LanceIndex.open(self.place)
+
+    def finish(self) -> None:
+        """Drop rows of files that are gone, and bring the indexes for the first stage up to date.
+
+        Another writer may do the same meanwhile: what it has done need not be done again.
+        """
+        opened = self.open()
+        if opened is None:
+            return
+        dataset = opened.dataset
+        with suppress(OSError, RuntimeError):
+            if dataset.count_rows("kind = 'gone'"):
+                dataset.delete("kind = 'gone'")
+        if len(dataset.get_fragments()) > _FRAGMENTS:
+            with suppress(OSError, RuntimeError):
+                dataset.optimize.compact_files()
+        count = opened.count()
+        present = {tuple(index.field_names) for index in dataset.describe_indices()}
+        with suppress(OSError, RuntimeError):
+            if count > EXACT and ("terms",) not in present:
+                dataset.create_scalar_index("terms", "INVERTED", **_WORDS)
+            if count > _INDEXED and ("vector",) not in present:
+                partitions = max(1, count // _PARTITION)
+                dataset.create_index("vector", "IVF_SQ", metric="dot", num_partitions=partitions)
+            dataset.optimize.optimize_indices()
+
+
+_WORDS = {
+    "base_tokenizer": "whitespace",
+    "with_position": False,
+    "stem": False,
+    "remove_stop_words": False,
+    "ascii_folding": False,
+    "lower_case": False,
+}
+
+
+def table_of(rows: Sequence[Row], schema: Any) -> Any:  # noqa: ANN401 - of pyarrow
+    """Rows as a table; a column that a row lacks is null."""
+    import pyarrow as pa
+
+    columns = []
+    for field in schema:
+        values = [row.get(field.name) for row in rows]
+        columns.append(pa.array(values, field.type))
+    return pa.table(columns, schema=schema)
+
+
+class WorkingIndex(Index):
+    """What a data set knows, in a temporary file of SQLite; what changes there is sent to the data set."""
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection, target: Target) -> None:
+        super().__init__(folder, connection)
+        self.place, self._target = target.place, target
+        self._sent, self._known = time.monotonic(), target.open()
+        self._fill()
+
+    def _fill(self) -> None:
+        """Take over what the data set knows."""
+        run = self.connection.execute
+        run("BEGIN")
+        if self._known is not None:
+            model, followed = self._known.model, {}
+            values = (model.family, model.name, model.precision, None if model.centre is None else model.centre)
+            run("INSERT INTO models (number, family, name, precision, centre) VALUES (1, ?, ?, ?, ?)", values)
+            run("INSERT INTO meta VALUES ('model', 1)")
+            for row in self._known.rows(("path", "title"), "kind = 'root' AND source = ''"):
+                run("INSERT INTO roots (path, glob) VALUES (?, ?)", (row["path"], row["title"]))
+            followed = {path: number for number, path in run("SELECT number, path FROM roots")}
+            for row in self._known.rows(_KNOWN, f"{DOCUMENT} OR (kind = 'unread' AND source = '')"):
+                self._take(row, followed)
+            field = self._known.profile_row()
+            if field is not None:
+                names = ("title", "key", "words", "text_checksum", "text")
+                run("INSERT INTO profile VALUES (?, ?, ?, ?, ?)", tuple(field[name] for name in names))
+        run("COMMIT")
+        run(_DIRTY)
+        for number, (change, noted) in enumerate(_TRIGGERS.items()):
+            run(f"CREATE TEMP TRIGGER t{number} AFTER {change} BEGIN INSERT OR IGNORE INTO dirty {noted}; END")
+
+    def _take(self, row: Row, followed: dict[bytes, int]) -> None:
+        run, content = self.connection.execute, None
+        if row["kind"] == "document":
+            names = ("key", "title", "words", "pages", "warnings", "headings", "reading", "text_checksum")
+            run(
+                "INSERT OR IGNORE INTO contents"
+                " (key, title, words, pages, warnings, headings, reading, checksum, record)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, x'')",
+                tuple(row[name] for name in names),
+            )
+            (content,) = run("SELECT number FROM contents WHERE key = ?", (row["key"],)).fetchone()
+            chunks, checksum = row["chunks"], row["vectors_checksum"]
+            run("INSERT OR IGNORE INTO vectors VALUES (1, ?, ?, ?, x'')", (content, chunks, checksum))
+        if row["source"] == "":
+            seen = (row["size"], row["mtime_ns"], row["checked_ns"], row["reason"])
+            run(
+                "INSERT INTO documents (path, root, key, content, size, mtime_ns, checked_ns, reason)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (row["path"], followed.get(row["root"], 0), row["key"], content, *seen),
+            )
+
+    def committed(self) -> None:
+        """Send what was committed, now and then."""
+        (changes,) = self.connection.execute("SELECT count(*) FROM dirty").fetchone()
+        if changes >= _SENT_ROWS or time.monotonic() - self._sent > _SENT_SECONDS:
+            self.send()
+
+    def send(self) -> None:
+        """Send all that was committed."""
+        run = self.connection.execute
+        while waiting := run("SELECT kind, path FROM dirty LIMIT ?", (_SENT_ROWS,)).fetchall():
+            rows = [self._row(kind, path) for kind, path in waiting]
+            self._bring_records(rows)
+            self._target.merge([row if "id" in row else self._target.row(row) for row in rows])
+            # The data set has them now.
+            for table, column in (("contents", "number"), ("vectors", "content")):
+                sent = "(SELECT content FROM documents WHERE path = ?) AND record <> x''"
+                values = [(path,) for kind, path in waiting if kind == "document"]
+                self.connection.executemany(f"UPDATE {table} SET record = x'' WHERE {column} IN {sent}", values)
+            self.connection.executemany("DELETE FROM dirty WHERE kind = ? AND path = ?", waiting)
+        self._sent = time.monotonic()
+
+    def _row(self, kind: str, path: bytes) -> Row:
+        """The row of a document, a root or the field as it is now; of one that is gone, a row that says so."""
+        now, source = time.time_ns(), self._target.source
+        gone = {"id": row_id(source, path, kind), "kind": "gone", "source": source, "path": path, "checked_ns": now}
+        if kind == "document":
+            cursor = self.connection.execute(f"{_ROW} d.path = ?", (path,))
+            found = cursor.fetchone()
+            names = [name for name, *_ in cursor.description]
+            return gone if found is None else dict(zip(names, found, strict=True))
+        if kind == "root":
+            found = self.connection.execute("SELECT glob FROM roots WHERE path = ?", (path,)).fetchone()
+            return gone if found is None else {**gone, "kind": kind, "title": found[0]}
+        names = ["title", "key", "words", "text_checksum", "text"]
+        found = self.connection.execute("SELECT * FROM profile").fetchone()
+        return gone if found is None else {**gone, "kind": kind, **dict(zip(names, found, strict=True))}
+
+    def _bring_records(self, rows: Sequence[Row]) -> None:
+        """Bring records that only the data set has: of documents that were renamed, copied or looked at again."""
+        lacking = {row["key"] for row in rows if row.get("text") == b"" or row.get("vectors") == b""}
+        if not lacking:
+            return
+        known, columns = self._target.open(), ("key", "text", "vectors", "vector", "terms")
+        listed = ", ".join(map(bytes_literal, sorted(lacking)))
+        condition = f"{DOCUMENT} AND key IN ({listed})"
+        kept = {} if known is None else {row["key"]: row for row in known.rows(columns, condition)}
+        for row in rows:
+            if row.get("text") == b"" or row.get("vectors") == b"":
+                if row["key"] not in kept:
+                    raise BadIndexError(f"{self.place} was changed meanwhile; run colde index again, which goes on.")
+                row.update({name: kept[row["key"]][name] for name in columns})
+
+    def cards(self, numbers: Sequence[int] | NDArray[np.int64]) -> dict[int, Card]:
+        """See `DocumentStore`; the vectors come from the data set."""
+        self.send()
+        paths = {
+            path: number
+            for (number, path) in self.connection.execute("SELECT number, path FROM documents WHERE content > 0")
+        }
+        known = self._target.open()
+        wanted = set(map(int, numbers))
+        rows = known.rows(("path",), f"{DOCUMENT} AND source = ''") if known is not None else ()
+        places = {row["_rowid"]: paths[row["path"]] for row in rows if paths.get(row["path"]) in wanted}
+        return {} if known is None else {places[at]: card for at, card in known.cards(sorted(places)).items()}
+
+    def finish(self) -> int:
+        """Send the rest, and bring the data set in order; return how many documents it has."""
+        self.send()
+        self._target.finish()
+        known = self._target.open()
+        return 0 if known is None else known.count()
+
+
+@contextmanager
+def working(place: str, encoder: DocumentEncoder, *, make: bool = False) -> Iterator[WorkingIndex]:
+    """A working copy of a data set; what was committed there is sent even if the work ends with an error.
+
+    Raises:
+        BadIndexError: there is no such data set and none is to be made, or it is of another model.
+        RemoteError: its bucket cannot be used.
+    """
+    target = Target(place, encoder)
+    if not make:
+        LanceIndex.open(place)  # raises the reason
+    with TemporaryDirectory(prefix="colde-", ignore_cleanup_errors=True) as folder:
+        temporary = Path(folder, "working.colde")
+        with writing(temporary, make=True):
+            pass
+        with WorkingIndex(temporary, connect(temporary), target) as index:
+            try:
+                yield index
+            except BaseException:
+                with suppress(ColdeError):
+                    index.send()
+                raise
+
+
+def send_index(
+    folder: Path, place: str, encoder: DocumentEncoder, progress: Callable[[int], None] | None = None
+) -> tuple[int, int]:
+    """Send an index of SQLite to a data set: documents that are new, changed or gone since it was last sent.
+
+    Returns:
+        How many rows were written, and how many documents the data set has now.
+
+    Raises:
+        BadIndexError: one of the two is damaged, of another model, or out of reach.
+        RemoteError: the bucket cannot be used.
+    """
+    origin = _origin(folder)
+    with Index.open(folder) as index, index.reading():
+        index.check_model(encoder)
+        target = Target(place, encoder, origin)
+        known, own = target.open(), f"source = '{target.source}'"
+        before: dict[bytes, tuple[Any, ...]] = {}
+        if known is not None:
+            names = ("path", "key", "size", "mtime_ns", "reason", "reading")
+            for row in known.rows(names, f"{own} AND kind IN ('document', 'unread')"):
+                before[row["path"]] = tuple(row[name] for name in names[1:])
+        written, now = 0, time.time_ns()
+        cursor = index.connection.execute(
+            "SELECT d.path, d.key, d.size, d.mtime_ns, d.reason, c.reading FROM documents d"
+            " LEFT JOIN contents c ON c.number = d.content"
+        )
+        changed = [path for path, *state in cursor if before.pop(path, None) != tuple(state)]
+        gone = [{"id": row_id(target.source, path), "kind": "gone", "path": path} for path in before]
+        roots = [
+            {"id": row_id(target.source, path, "root"), "kind": "root", "path": path, "title": glob}
+            for path, glob in index.connection.execute("SELECT path, glob FROM roots")
+        ]
+        waiting = _records(index, target, changed)
+        rest: Iterator[Row] = ({**row, "source": target.source, "checked_ns": now} for row in (*roots, *gone))
+        for rows in (waiting, rest):
+            for block in _blocks(rows):
+                target.merge(block)
+                written += len(block)
+                if progress is not None:
+                    progress(len(block))
+        opened = target.open()
+        if opened is not None and opened.profile_row() is None:
+            _send_field(index, target)
+        target.finish()
+        opened = target.open()
+        return len(changed) + len(gone), 0 if opened is None else opened.count()
+
+
+def _origin(folder: Path) -> str:
+    """What stands for an index in the rows that were sent from it, however often it is moved."""
+    with writing(folder) as index:
+        index.connection.execute("INSERT OR IGNORE INTO meta VALUES ('origin', ?)", (secrets.token_hex(6),))
+        return str(index.meta("origin"))
+
+
+def _records(index: Index, target: Target, paths: Iterable[bytes]) -> Iterator[Row]:
+    for path in paths:
+        cursor = index.connection.execute(f"{_ROW} d.path = ?", (path,))
+        names = [name for name, *_ in cursor.description]
+        yield {**target.row(dict(zip(names, cursor.fetchone(), strict=True))), "checked_ns": time.time_ns()}
+
+
+def _blocks(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """Rows of up to 64 MB together."""
+    block: list[Row] = []
+    size = 0
+    for row in rows:
+        block.append(row)
+        size += len(row.get("text") or b"") + len(row.get("vectors") or b"")
+        if size > _SENT_BYTES or len(block) >= _SENT_ROWS:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
+
+
+def _send_field(index: Index, target: Target) -> None:
+    found = index.connection.execute("SELECT * FROM profile").fetchone()
+    if found is not None:
+        names = ("title", "key", "words", "text_checksum", "text")
+        row = dict(zip(names, found, strict=True))
+        target.merge(
+            [{"id": row_id("", b"", "field"), "kind": "field", "checked_ns": time.time_ns(), "source": "", **row}]
+        )
+
+
+def lance_status(place: str, encoder: DocumentEncoder) -> IndexStatus:
+    """What a data set holds, and whether the files that it follows have changed.
+
+    Raises:
+        BadIndexError, RemoteError: as `LanceIndex.open`.
+    """
+    with working(place, encoder) as copy, LanceIndex.open(place) as index:
+        words = chunks = earlier = 0
+        for row in index.rows(("words", "chunks", "reading")):
+            words, chunks = words + row["words"], chunks + row["chunks"]
+            earlier += row["reading"] != reader_digest()
+        field, roots = index.profile_row(), index.rows(("path", "title", "source"), "kind = 'root'")
+        followed = [Root(shown_path(row["path"]), row["title"]) for row in roots]
+        with lance_trouble(place):
+            files = [file for part in index.dataset.get_fragments() for file in part.data_files()]
+            size = sum(file.file_size_bytes or 0 for file in files)
+        return IndexStatus(
+            place,
+            tuple(sorted(followed, key=lambda root: root.path)),
+            index.count(),
+            words,
+            chunks,
+            index.bad_files(),
+            index.model.name,
+            index.model.precision,
+            0 if field is None else field["words"],
+            size,
+            0,
+            earlier,
+            compare_files(copy),
+        )
+
+
+def verify_lance(place: str) -> IndexCheck:
+    """Read every record of a data set, and check it.
+
+    Raises:
+        BadIndexError, RemoteError: it cannot even be opened.
+    """
+    count, problems = 0, []
+    with LanceIndex.open(place) as index:
+        columns = ("path", "text", "text_checksum", "vectors", "vectors_checksum", "vector", "words")
+        try:
+            for row in index.rows(columns):
+                for part in ("text", "vectors"):
+                    count += 1
+                    record = row[part] or b""
+                    if zlib.crc32(record) != row[f"{part}_checksum"] or unpack(record) is None:
+                        problems.append(f"The {part} of {shown_path(row['path'])} are damaged.")
+                if row["vector"] is None:
+                    problems.append(f"{shown_path(row['path'])} has no key vector, so that a search may miss it.")
+            field = index.profile_row()
+            if field is not None and zlib.crc32(field["text"]) != field["text_checksum"]:
+                problems.append("The profile of the corpus is damaged.")
+        except (BadIndexError, RemoteError) as error:
+            problems.append(str(error))
+    return IndexCheck(place, count, tuple(problems))
+
+
+def compact_lance(place: str) -> int:
+    """Join small fragments, drop versions older than a day, and return the bytes that were freed.
+
+    Raises:
+        BadIndexError, RemoteError: it cannot be opened or written.
+    """
+    with LanceIndex.open(place) as index, lance_trouble(place):
+        index.dataset.delete("kind = 'gone'")
+        index.dataset.optimize.compact_files()
+        index.dataset.optimize.optimize_indices()
+        return int(index.dataset.cleanup_old_versions(_KEPT_VERSIONS).bytes_removed)

@@ -1,0 +1,285 @@
+"""What an index gives to those who search it, wherever it is kept.
+
+`index_reader.Index` keeps it in a file of SQLite, for one machine; `lance_store.LanceIndex` in a data set of Lance, on
+a local disk, a share or an object store, for many. Records are the same in both, and so are scores.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.corpus.finding import ALL, Filter, Skipped
+from colde_cli.corpus.records import Arrays, Card, Header, encoding_of, passages_of, unpack
+from colde_cli.documents.document import Document, document_of
+from colde_cli.documents.passages import Passage
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding
+from colde_cli.errors import BadIndexError, called
+from colde_cli.scoring.profile import Field, FieldProfile
+from colde_cli.settings import CORPUS
+
+FloatArray = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+EXACT = 1_000
+"""Maximum number of documents of an index that is searched by exact scores alone."""
+SCORED = 300
+"""Number of candidates that get an exact score; twice the number of hits asked for, if that is more."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Likely:
+    """The documents that deserve an exact score.
+
+    `numbers` ascend, int64 [n]; a document of the side file that is gone may be among them. `searched` is the number of
+    documents that they were chosen from.
+    """
+
+    numbers: Ints
+    searched: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedDocument:
+    """A document of an index, without its text and vectors.
+
+    Attributes:
+        number: stands for it in one state of the index; SQLite never uses it again.
+        content: the same for files of the same bytes.
+        path: relative to the working folder where it lies below, else absolute.
+        title: as printed, else the file's name.
+        size: bytes.
+        mtime_ns: time of its last change, in nanoseconds since 1970.
+        warnings: sentences on what could not be read.
+    """
+
+    number: int
+    content: int | bytes
+    path: str
+    title: str
+    size: int
+    mtime_ns: int
+    words: int
+    chunks: int
+    pages: int | None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndexedModel:
+    """The model whose vectors an index holds, with the `precision` that it had when the index was made.
+
+    For `family` and `centre` [H] see `DocumentEncoder`; chunk vectors are kept centred.
+    """
+
+    number: int
+    family: bytes
+    name: str
+    precision: str
+    centre: FloatArray | None
+
+
+Kept = tuple[bytes, int, bytes]
+"""The path of a document, and the checksum and the bytes of one of its records."""
+
+
+class DocumentStore(ABC):
+    """An open index, in one state. Use it from one thread at a time.
+
+    All methods raise `BadIndexError` where the index is damaged or out of reach.
+
+    Attributes:
+        place: its folder or URL, as a person writes it.
+    """
+
+    place: str
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[None]:
+        """Read the index in one state, whatever another process writes meanwhile."""
+
+    @property
+    @abstractmethod
+    def generation(self) -> str:
+        """Name the state of the index; it changes with every change."""
+
+    @property
+    @abstractmethod
+    def model(self) -> IndexedModel | None:
+        """The model whose vectors are used; None in an index without documents."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """How many documents there are."""
+
+    @abstractmethod
+    def roots(self) -> tuple[str, ...]:
+        """The folders and files that the index follows, as absolute paths."""
+
+    @abstractmethod
+    def documents(self, chosen: Filter = ALL) -> Iterator[IndexedDocument]:
+        """The documents, by number."""
+
+    @abstractmethod
+    def cards(self, numbers: Sequence[int] | Ints) -> dict[int, Card]:
+        """The cards of documents, by number; numbers that are gone are left out."""
+
+    @abstractmethod
+    def all_cards(self, chosen: Filter = ALL, after: int = -1) -> Iterator[tuple[int, Card]]:
+        """Numbers and cards in the order of numbers, read one after the other; `after` leaves out earlier numbers."""
+
+    @abstractmethod
+    def numbers_of(self, path: str | Path) -> tuple[int, ...]:
+        """The numbers of the documents that are this file, by whatever name or link."""
+
+    @abstractmethod
+    def half_read(self, chosen: Filter = ALL) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The documents of which something could not be read, with the sentences that say what, by path."""
+
+    @abstractmethod
+    def bad_files(self) -> tuple[Skipped, ...]:
+        """The files that cannot be read, with the reason, by path."""
+
+    @abstractmethod
+    def _kept(self, number: int, part: str) -> Kept | None:
+        """A record of a document, its `part` "text" or "vectors"; None if it is gone."""
+
+    @abstractmethod
+    def _profile(self, fingerprint: str) -> tuple[int, int, bytes] | None:
+        """Of the field of the corpus: how many documents it was learned from, checksum and record."""
+
+    def check_model(self, encoder: DocumentEncoder) -> None:
+        """Check that a model is the one of the index.
+
+        Raises:
+            BadIndexError: it is another.
+        """
+        model = self.model
+        if model is not None and model.family != encoder.family:
+            raise BadIndexError(
+                f"{self.place} holds vectors of another model, {model.name}; choose it with {called('model')}, or"
+                f" {self._other_model(encoder.info.name)}"
+            )
+
+    def _other_model(self, name: str) -> str:
+        return f"encode the index anew with: colde index {self.place} --model {name}"
+
+    def document(self, number: int) -> Document:
+        """The text of a document, with its sections."""
+        return self._text(number)[0]
+
+    def passages(self, number: int) -> tuple[Document, tuple[Passage, ...]]:
+        """The text of a document, and its passages."""
+        document, arrays = self._text(number)
+        with decoded(self.place):
+            return document, passages_of(document, arrays)
+
+    def _text(self, number: int) -> tuple[Document, Arrays]:
+        path, header, arrays = self._record(number, "text")
+        with decoded(self.place):
+            shown = shown_path(path)
+            return document_of(shown, Path(shown).name, header), arrays
+
+    def encoding(self, number: int, encoder: DocumentEncoder) -> Encoding:
+        """The encoding of a document; `encoder` is the model of the index, which cuts the text into chunks again.
+
+        Raises:
+            BadIndexError: it is gone, a record is damaged, or the model is another.
+        """
+        self.check_model(encoder)
+        model = self.model
+        if model is None:
+            raise damaged(self.place)
+        _, _, arrays = self._record(number, "vectors")
+        document = self.document(number)
+        chunks = encoder.chunk(document) if len(arrays["chunks"]) else ()
+        with decoded(self.place):
+            return encoding_of(document, chunks, arrays, model.centre)
+
+    def _record(self, number: int, part: str) -> tuple[bytes, Header, Arrays]:
+        kept = self._kept(int(number), part)
+        if kept is None:
+            raise BadIndexError(f"Document {number} is no longer in {self.place}; search again.")
+        path, checksum, record = kept
+        return path, *self.unpacked(record, checksum)
+
+    def unpacked(self, record: bytes, checksum: int) -> tuple[Header, Arrays]:
+        """Header and arrays of a record.
+
+        Raises:
+            BadIndexError: it is damaged.
+        """
+        with decoded(self.place):
+            parts = unpack(record) if zlib.crc32(record) == checksum else None
+        if parts is None:
+            raise damaged(self.place)
+        return parts
+
+    def card(self, model: IndexedModel | None, path: bytes, title: str, warnings: str, *kept: Any) -> Card:  # noqa: ANN401
+        """The card of checksum and record of vectors; title and warnings are JSON, as an index keeps them."""
+        checksum, record = kept
+        _, arrays = self.unpacked(record, checksum)
+        if model is None:
+            raise damaged(self.place)
+        with decoded(self.place):
+            return Card.of_arrays(shown_path(path), json.loads(title), json.loads(warnings), arrays, model.centre)
+
+    def field(self, encoder: DocumentEncoder) -> Field | None:
+        """The field that the corpus is; None in a small one, or for a model that has none."""
+        statistics = encoder.statistics
+        row = None if statistics is None else self._profile(statistics.fingerprint)
+        if statistics is None or row is None:
+            return None
+        documents, checksum, record = row
+        with decoded(self.place):
+            if zlib.crc32(record) != checksum:
+                raise damaged(self.place)
+            _, arrays = unpack(zlib.decompress(record)) or ({}, {})
+            profile = FieldProfile.of_arrays(CORPUS, documents, statistics.fingerprint, arrays)
+            return Field(profile, statistics)
+
+
+def shown_path(path: bytes) -> str:
+    """A path of the index as a person writes it: relative to the working folder where it lies below."""
+    text = os.fsdecode(path)
+    return text.removeprefix(os.path.join(os.getcwd(), ""))  # noqa: PTH109, PTH118 - of many thousand paths
+
+
+@contextmanager
+def decoded(place: str | Path) -> Iterator[None]:
+    """Turn what a value of another kind or size raises into a sentence; around the reading of values, nothing else.
+
+    A checksum guards against accidents, not against those who make an index by hand.
+
+    Raises:
+        BadIndexError: the index is damaged.
+    """
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, zlib.error) as error:
+        raise damaged(place) from error
+
+
+def damaged(place: str | Path) -> BadIndexError:
+    """The error of an index that is not whole."""
+    return BadIndexError(f"{place} is damaged; delete it and make it again.")
