@@ -63,9 +63,16 @@ def name(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """The imports and classes of a file, wherever in it."""
+    wanted = (ast.Import, ast.ImportFrom, ast.ClassDef)
+    return tuple(node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, wanted))
+
+
 def imports(path: Path) -> Iterator[str]:
     """Every module that a file imports, wherever in the file."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -102,7 +109,7 @@ def used_files(path: Path) -> frozenset[Path]:
     if path == PACKAGE / "__init__.py":
         return frozenset()
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and imported_room(node.module or "") is not None:
             home = ROOT.joinpath(*(node.module or "").split("."))
             beside = {home / f"{alias.name}.py" for alias in node.names}
@@ -232,7 +239,7 @@ def test_a_file_has_a_name_of_its_own() -> None:
 def test_a_class_has_a_name_of_its_own() -> None:
     homes: dict[str, list[str]] = {}
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(name(path))
     assert {found: files for found, files in homes.items() if len(files) > 1} == {}
