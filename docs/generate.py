@@ -43,7 +43,7 @@ def commands() -> dict[str, Any]:
 
 def _walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
     yield name, command
-    for child, below in getattr(command, "commands", {}).items():
+    for child, below in _below(command).items():
         if not below.hidden:
             yield from _walk(f"{name} {child}", below)
 
@@ -67,15 +67,28 @@ def options_page(tree: Commands) -> str:
                 meant = item.metavar or "", _default(item), item.help or ""
                 users = rows.setdefault("`" + "`, `".join((*item.opts, *item.secondary_opts)) + "`", {})
                 users.setdefault(meant, []).append(name.removeprefix("colde ").strip())
-    lines = [_row(words, uses) for words, uses in sorted(rows.items())]
+    every = [name.removeprefix("colde ") for name, command in tree.items() if name != "colde" and not _below(command)]
+    lines = [_row(words, uses, every) for words, uses in sorted(rows.items())]
     return _HEAD + "\n".join(["| Option | Commands | Default | Meaning |", "|---|---|---|---|", *lines, ""])
 
 
-def _row(words: str, uses: Mapping[tuple[str, str, str], list[str]]) -> str:
+def _below(command: Any) -> Any:  # noqa: ANN401
+    return getattr(command, "commands", {})
+
+
+def _listed(users: list[str], every: list[str]) -> str:
+    """The names of commands, or of those left out where these are few."""
+    left = [name for name in every if name not in users]
+    if len(users) < 2 * len(left) + 2:
+        return ", ".join(users)
+    return "all but " + ", ".join(left) if left else "all"
+
+
+def _row(words: str, uses: Mapping[tuple[str, str, str], list[str]], every: list[str]) -> str:
     """The line of an option; what is not the same for all commands is told apart."""
     metavars, defaults, sentences = (list(dict.fromkeys(use[part] for use in uses)) for part in range(3))
     taken = [
-        ", ".join(users) + (f" ({metavar})" if metavar and len(metavars) > 1 else "")
+        _listed(users, every) + (f" ({metavar})" if metavar and len(metavars) > 1 else "")
         for (metavar, _, _), users in uses.items()
     ]
 
