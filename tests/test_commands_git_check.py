@@ -71,7 +71,7 @@ def action(
     if whole:
         return repository(*shell, status=status, **given) + summary.read_text(encoding="utf-8")
     programs = repository.folder.parent / "bin"
-    repository(*shell, PATH=f"{programs / 'noted'}{os.pathsep}{os.environ['PATH']}", **given)
+    repository(*shell, status=0, **given, PATH=f"{programs / 'noted'}{os.pathsep}{os.environ['PATH']}")
     asked = (programs / "asked").read_text(encoding="utf-8").split("\0")[:-1]
     return repository("colde", *asked, status=status, **given) + summary.read_text(encoding="utf-8")
 

@@ -304,7 +304,8 @@ def test_a_tokenizer_that_may_see_past_a_blank_gets_the_whole_text(
     if normalizer is not None:
         tokenizer.normalizer = normalizer
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    assert open_tokenizer(tmp_path / "tokenizer.json").breaks is None
+    opened: Any = open_tokenizer(tmp_path / "tokenizer.json")
+    assert opened.breaks is None
 
 
 class Counting(Pieces):
