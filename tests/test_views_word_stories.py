@@ -5,6 +5,7 @@ The results are read by the reader of benchmarks/word_redlines.py, which shares 
 
 from __future__ import annotations
 
+import importlib
 import io
 import sys
 import tempfile
@@ -132,10 +133,9 @@ def other_reader(repository: Path) -> Any:
     """The module of the independent reader."""
     sys.path.insert(0, str(repository / "benchmarks"))
     try:
-        import redline_reader
+        return importlib.import_module("redline_reader")
     finally:
         sys.path.pop(0)
-    return redline_reader
 
 
 def edited(blocks: Blocks, others: Blocks, choices: Sequence[int]) -> Blocks:
