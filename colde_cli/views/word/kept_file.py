@@ -228,23 +228,15 @@ class StoryWriter:
         remarks = tuple(dict.fromkeys(number for part in one.stretches for number in part.remarks))
         if isinstance(source, StoryTable):
             return self._new_table(changes, source, remarks)
-        if self.carrier is None:
-            return self._plain_paragraph(changes, one, source, index)
-        made = build("w:p")
-        if (properties := self._properties_of(source.element, changes)) is not None:
-            made.append(properties)
-        for part in one.stretches:
-            made.extend(self.inserted(changes, part))
-        self.marker.end(made, Operation.INSERTED)
-        return made
-
-    def _plain_paragraph(
-        self, changes: StoryChanges, one: TrackedParagraph, source: StoryParagraph, index: int
-    ) -> Element:
-        assert self.neighbours is not None  # without a carrier
-        made, properties = self.neighbours.paragraph(source.element, index)
-        for part in one.stretches:
-            made.extend(self.marker.marked(part, properties))
+        if self.neighbours is not None:
+            made, looks = self.neighbours.paragraph(source.element, index)
+            for part in one.stretches:
+                made.extend(self.marker.marked(part, looks))
+        else:
+            properties = self._properties_of(source.element, changes)
+            made = build("w:p", *([] if properties is None else [properties]))
+            for part in one.stretches:
+                made.extend(self.inserted(changes, part))
         self.marker.end(made, Operation.INSERTED)
         return made
 

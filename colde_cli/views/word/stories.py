@@ -207,18 +207,6 @@ class StoryParagraph:
             last = self.places[end]
         return self.places[start], last
 
-    def widened(self, start: int, end: int) -> tuple[int, int]:
-        """Widen [start, end) of `text` to whole fields."""
-        if not self.whole or self.places is not None:
-            return start, end
-        for first, last in self.whole:
-            if start == end:
-                if first < start < last:
-                    return first, last
-            elif first < end and start < last:
-                start, end = min(start, first), max(end, last)
-        return start, end
-
     def cut(self, place: int) -> None:
         """Cut the run at a place of `raw`, unless a run begins there; cut from the end to the beginning."""
         if not 0 < place < len(self.raw):

@@ -258,7 +258,8 @@ def _alike(
         for y in reversed(range(len(columns))):
             score = 0.0
             if fits(rows[x], columns[y]):
-                score = _likeness(counts[0][rows[x]], counts[1][columns[y]])
+                one, other = counts[0][rows[x]], counts[1][columns[y]]
+                score = 2 * (one & other).total() / max(1, one.total() + other.total())
                 if a[rows[x]].startswith(_TABLE):  # tables in one place are versions, whatever they hold
                     score = max(score, _ALIKE)
             scores[x, y] = score if score >= _ALIKE else 0.0
@@ -272,11 +273,6 @@ def _alike(
             x += 1
         else:
             y += 1
-
-
-def _likeness(one: Counter[str], other: Counter[str]) -> float:
-    total = one.total() + other.total()
-    return 2 * (one & other).total() / total if total else 0.0
 
 
 def _flow(story: Story, groups: Sequence[tuple[_Range, _Range]], side: int) -> Flow:
