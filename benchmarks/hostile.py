@@ -1,13 +1,14 @@
 """Run `colde` on hostile files and model folders: what was opened and refused, in what time and memory.
 
     python tests/hostile_files.py FILES && python benchmarks/hostile.py FILES
+    python tests/hostile_scans.py SCANS && python benchmarks/hostile.py SCANS --ocr always
     python tests/hostile_models.py models/colde-minilm-l6 MODELS && python benchmarks/hostile.py MODELS
 
 Each file is read by `colde text`, each folder used by `colde diff --model` and described by `colde models`, each in a
 process of its own, without rights beyond the permissions of files and with 4 GB of address space. A run ends well with
 a document or a score, or with status 2 and one line that names the file. Everything else is listed: a crash, a
-traceback, "colde failed", a character that steers a terminal, more than 20 seconds or 1 GB. Seconds are those of
-processors, of a command and its readers together; memory is that of the largest process.
+traceback, "colde failed", a character that steers a terminal, more than 20 seconds or 1 GB (with `--ocr`, 240 seconds
+or 4 GB). Seconds are those of processors, of a command and its readers together; memory is that of the largest process.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from typing import NoReturn
 from colde_cli.app import main as main_of_colde
 from colde_cli.documents.sandbox import end_idle
 
-MAX_SECONDS = 20.0
-MAX_MEGABYTES = 1024.0
+MAX_SECONDS, MAX_SECONDS_OF_OCR = 20.0, 240.0
+MAX_MEGABYTES, MAX_MEGABYTES_OF_OCR = 1024.0, 4096.0
 _HANGS = 900.0
-_MAX_PROCESSOR = 60
-_ADDRESS_SPACE = 4 << 30
+_MAX_PROCESSOR, _MAX_PROCESSOR_OF_OCR = 60, 600
+_ADDRESS_SPACE, _ADDRESS_SPACE_OF_OCR = 4 << 30, 8 << 30
 _LOADED = (
     "numpy",
     "onnxruntime",
@@ -63,6 +64,7 @@ class Run:
         status: negative for a signal.
         seconds: of processors.
         megabytes: of its largest process.
+        by_ocr: it had time and memory for OCR.
     """
 
     status: int
@@ -70,6 +72,7 @@ class Run:
     err: str
     seconds: float
     megabytes: float
+    by_ocr: bool
 
     @property
     def problems(self) -> Iterator[str]:
@@ -79,9 +82,9 @@ class Run:
         for words in ("Traceback (most", "colde failed"):
             if words in self.out + self.err:
                 yield words
-        if self.seconds > MAX_SECONDS:
+        if self.seconds > (MAX_SECONDS_OF_OCR if self.by_ocr else MAX_SECONDS):
             yield f"{self.seconds:.1f} s"
-        if self.megabytes > MAX_MEGABYTES:
+        if self.megabytes > (MAX_MEGABYTES_OF_OCR if self.by_ocr else MAX_MEGABYTES):
             yield f"{self.megabytes:.0f} MB"
         if found := _STEERING.search(self.out + self.err):
             yield f"raw {found[0]!r}"
@@ -105,7 +108,13 @@ def run(*arguments: str | Path) -> Run:
             file.seek(0)
             texts.append(file.read().decode(errors="replace"))
     status = os.waitstatus_to_exitcode(status)
-    return Run(status, *texts, seconds=used.ru_utime + used.ru_stime, megabytes=used.ru_maxrss / 1024)
+    return Run(
+        status,
+        *texts,
+        seconds=used.ru_utime + used.ru_stime,
+        megabytes=used.ru_maxrss / 1024,
+        by_ocr="--ocr" in arguments,
+    )
 
 
 def be_colde(out: int, err: int, *arguments: str) -> NoReturn:
@@ -114,8 +123,11 @@ def be_colde(out: int, err: int, *arguments: str) -> NoReturn:
     try:
         for number, opened in enumerate((os.open(os.devnull, os.O_RDONLY), out, err)):
             os.dup2(opened, number)
-        resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
-        resource.setrlimit(resource.RLIMIT_CPU, (_MAX_PROCESSOR, _MAX_PROCESSOR))
+        by_ocr = "--ocr" in arguments
+        most = _ADDRESS_SPACE_OF_OCR if by_ocr else _ADDRESS_SPACE
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        seconds = _MAX_PROCESSOR_OF_OCR if by_ocr else _MAX_PROCESSOR
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         drop_rights()
         sys.argv = ["colde", *arguments]
         main_of_colde()
@@ -160,9 +172,9 @@ class Row:
         self.megabytes = max(self.megabytes, *(one.megabytes for one in runs))
 
 
-def file_runs(file: Path, _: Path) -> list[Run]:
-    """Read a file."""
-    return [run("text", file)]
+def file_runs(file: Path, ocr: str | None) -> list[Run]:
+    """Read a file, by OCR if there is a mode of it."""
+    return [run("text", file, *(("--ocr", ocr) if ocr else ()))]
 
 
 def model_runs(folder: Path, work: Path) -> list[Run]:
@@ -182,6 +194,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     parser.add_argument("folder", type=Path, help="of files, or of model folders")
     parser.add_argument("--only", default="", help="a pattern of names")
+    parser.add_argument("--ocr", help="read files by OCR: auto or always")
     parser.add_argument("-v", "--verbose", action="store_true", help="show every first line")
     options = parser.parse_args()
     for name in _LOADED:
@@ -194,7 +207,7 @@ def main() -> None:
                 continue
             is_model = path.is_dir()
             kind = path.name.partition("_")[0] if is_model else path.suffix or "none"
-            runs = model_runs(path, Path(work)) if is_model else file_runs(path, Path(work))
+            runs = model_runs(path, Path(work)) if is_model else file_runs(path, options.ocr)
             rows.setdefault(kind, Row()).add(runs)
             problems = [problem for one in runs for problem in one.problems]
             if runs[0].status == 2 and path.name.isprintable() and path.name not in runs[0].err:

@@ -1,6 +1,7 @@
 """Measure OCR on scans made of PDFs: words and changes found, false changes, seconds; and Word files against scans.
 
     python benchmarks/scans.py FILE.pdf... [--word FILE.docx...] [--pages 3] [--forms clean150,worn150] [--planted 6]
+        [--folder SCANS] [--show]
 
 Of each PDF the first pages are drawn at 150 or 200 dpi and stored as pictures: `clean`, or `worn`: turned by 1.2
 degrees, blurred, noisy, JPEG quality 45. Some words are painted over and replaced: numbers by others, "shall" by "may".
@@ -12,8 +13,9 @@ Reported for each document and form:
     false               other passages that it shows as changed, a page; of these how many are called uncertain
     seconds             of processor time for the first page, on one core
 
-A Word file is printed by LibreOffice, its pages are scanned, and both are compared: words of it in the scan, and
-passages that only one of the two has. Passages are aligned by wording alone, without a model.
+`--folder` keeps the scans, `--show` prints every false change. A Word file is printed by LibreOffice, its pages are
+scanned, and both are compared: words of it in the scan, and passages that only one of the two has. Passages are aligned
+by wording alone, without a model.
 """
 
 from __future__ import annotations
@@ -177,7 +179,7 @@ def holds(text: str, word: str) -> bool:
     return re.search(rf"(?<!\d){re.escape(word)}(?!\d)", text) is not None
 
 
-def measure(path: Path, form: str, pages: int, planted: int, folder: Path) -> Finding:
+def measure(path: Path, form: str, pages: int, planted: int, folder: Path, *, show: bool = False) -> Finding:
     """Measure one document in one form."""
     target = folder / f"{path.stem}-{form}.pdf"
     edits = draw(path, target, form, pages, planted, 1)
@@ -201,6 +203,9 @@ def measure(path: Path, form: str, pages: int, planted: int, folder: Path) -> Fi
         for pair in pairs
         if pair.state is not State.SAME and not any(holds(pair.b_text, edit.new) for edit in edits)
     ]
+    for pair in false if show else ():
+        words = [" -> ".join(pair.words_of(edit)) for edit in pair.edits if pair.a and pair.b]
+        print(f"  {pair.state} {'uncertain' if pair.uncertain else ''} {words or (pair.a_text, pair.b_text)}")
     return Finding(
         path.stem,
         form,
@@ -254,16 +259,18 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=3)
     parser.add_argument("--forms", default="clean150,worn150")
     parser.add_argument("--planted", type=int, default=6)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--show", action="store_true")
     arguments = parser.parse_args()
     console = Console(width=150)
     if not scans.available():
         raise SystemExit("This needs the extra: pip install 'colde[ocr,pdf]'")
     forms = arguments.forms.split(",")
     with tempfile.TemporaryDirectory() as name:
-        findings: list[Finding] = []
+        folder, findings = arguments.folder or Path(name), list[Finding]()
         for file in arguments.files:
             for form in forms:
-                findings.append(measure(file, form, arguments.pages, arguments.planted, Path(name)))
+                findings.append(measure(file, form, arguments.pages, arguments.planted, folder, show=arguments.show))
                 console.print(findings[-1], soft_wrap=True)
         console.print(table(findings))
         for form in forms:
@@ -284,7 +291,7 @@ def main() -> None:
             shown_words = Table("Word file", "form", "pages", "words in print", "alone", "words in scan", "alone")
             for file in arguments.word:
                 for form in forms:
-                    shown_words.add_row(*measure_word(file, form, Path(name)))
+                    shown_words.add_row(*measure_word(file, form, folder))
             console.print(shown_words)
 
 

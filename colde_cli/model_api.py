@@ -76,6 +76,7 @@ def dupes(
     min_contained: float = 0.8,
     glob: str | None = None,
     password: str | None = None,
+    ocr: str | None = None,
     progress: Progress | None = None,
 ) -> colde_cli.Families:
     """Find copies, near-duplicates and versions of one document among many, and documents that stand in others.
@@ -83,25 +84,21 @@ def dupes(
     Only texts are read; no model is needed. Files that cannot be read are listed in `Families.skipped`.
 
     Args:
-        corpus, glob, password, progress: as for `Model.rank`.
+        corpus, glob, password, ocr, progress: as for `Model.rank`.
         min_share: of the words of each of two versions that stand in the other, in (0, 1].
         min_contained: of the words of a part that stand in the longer document, in (0, 1].
     """
     from colde_cli.corpus.duplicates import find_families
     from colde_cli.corpus.finding import Filter
+    from colde_cli.corpus.pipeline import CorpusReader
 
     for name, share in (("min_share", min_share), ("min_contained", min_contained)):
         if not 0 < share <= 1:
             raise wrong_argument(name, share, "a share above 0 and up to 1, such as 0.4")
     with _opened(corpus, glob, "compare in") as (documents, unlisted):
-        families = find_families(
-            documents,
-            chosen=Filter(glob),
-            min_share=min_share,
-            min_contained=min_contained,
-            password=password,
-            progress=progress,
-        )
+        least: Any = {"min_share": min_share, "min_contained": min_contained}
+        reader = CorpusReader(password, ocr=ocr)
+        families = find_families(documents, chosen=Filter(glob), reader=reader, progress=progress, **least)
     return replace(families, skipped=(*unlisted, *families.skipped))
 
 
@@ -203,12 +200,13 @@ class Model:
 
     @checked
     def encode(
-        self, source: Source, *, password: str | None = None, progress: Progress | None = None
+        self, source: Source, *, password: str | None = None, ocr: str | None = None, progress: Progress | None = None
     ) -> colde_cli.Encoding:
         """Encode a document; a file that the cache knows is not read again. `progress` counts chunks."""
+        from colde_cli.corpus.pipeline import CorpusReader
         from colde_cli.corpus.rank_corpus import encode_query
 
-        return encode_query(source, self.encoder, password=password, progress=progress)
+        return encode_query(source, self.encoder, CorpusReader(password, ocr=ocr), progress=progress)
 
     @checked
     def compare(
@@ -289,7 +287,7 @@ class Model:
         from colde_cli.documents.remarks import line_words, read_review
         from colde_cli.similarity.answers import answer
 
-        read_first = read_review(review, password=options.get("password"))
+        read_first = read_review(review, password=options.get("password"), ocr=options.get("ocr"))
         comparison = self.compare(a, b, scores=False, on_read=on_read, progress=progress, **options)
         return answer(comparison, read_first, self.encoder, line_words, progress)
 
@@ -337,6 +335,7 @@ class Model:
         field: str | Path | None = "corpus",
         budget: float | None = None,
         password: str | None = None,
+        ocr: str | None = None,
         on_read: OnRead | None = None,
         progress: Progress | None = None,
         clock: colde_cli.types.StageClock | None = None,
@@ -355,11 +354,13 @@ class Model:
             budget: seconds for documents that the cache does not know: those whose words are closest to the query's are
                 encoded first, and `Ranking.unencoded` says how many were left; None encodes all.
             password: of encrypted PDFs.
+            ocr: which pages are read by OCR, as for `read`; an index keeps what was read when it was made.
             on_read: called with the documents of `ignore.like` and the query, before the search.
             progress: called with the number of files just done, from any thread.
             clock: says meanwhile how far reading and encoding files are.
         """
         from colde_cli.corpus.finding import ALL
+        from colde_cli.corpus.pipeline import CorpusReader
         from colde_cli.corpus.rank_corpus import encode_query, rank_files, rank_index
 
         check_templates(ignore)
@@ -371,14 +372,15 @@ class Model:
             if is_index:
                 documents.check_model(encoder)
             profile: Any = field if field in (None, "corpus") else _field(field, encoder)
-            templates, boilerplate = read_templates(ignore, password)
-            encoding = encode_query(query, encoder, password=password, boilerplate=boilerplate)
+            templates, boilerplate = read_templates(ignore, password, ocr)
+            reader = CorpusReader(password, boilerplate, ocr)
+            encoding = encode_query(query, encoder, reader)
             _tell(on_read, *templates, encoding.document)
             options: dict[str, Any] = {"chosen": narrowed, "field": profile, "progress": progress}
             options |= {"top": top, "min_score": min_score, "explain": explain}
             if is_index:
                 return rank_index(encoding, documents, encoder, **options)
-            options |= {"password": password, "boilerplate": boilerplate, "budget": budget, "clock": clock}
+            options |= {"reader": reader, "budget": budget, "clock": clock}
             ranking = rank_files(encoding, documents, encoder, **options)
         return replace(ranking, skipped=(*unlisted, *ranking.skipped))
 
@@ -392,6 +394,7 @@ class Model:
         glob: str | None = None,
         drop_missing: bool = False,
         reread: bool = False,
+        ocr: str | None = None,
         cluster: colde_cli.types.RayCluster | None = None,
         progress: Progress | None = None,
         clock: colde_cli.types.StageClock | None = None,
@@ -409,29 +412,23 @@ class Model:
             drop_missing: drop the files of a folder that is suddenly empty, or lacks most of its files; without it
                 they are kept, and that is an error.
             reread: read all files again, also those that have not changed, as today's readers may find another text.
+            ocr: as for `rank`; None is the mode in which the index was read. Another one reads all files again.
             cluster: reads and encodes the files, such as `RayCluster("ray://HOST:PORT")`; None does so here.
             progress, clock: as for `rank`.
 
         Raises:
             BadIndexError: also where a folder that the index follows is gone, empty, or lacks most of its files.
             ClusterError: the cluster is not there or was lost.
+            MissingExtraError: the index was read by OCR, and `colde[ocr]` is not installed.
         """
         from colde_cli.corpus.finding import matching
         from colde_cli.corpus.index_update import update_index
 
         files = [file for place in one_or_more(corpus) for file in matching(place)]
-        return update_index(
-            folder,
-            files,
-            self._load(ahead=False),
-            forget=[Path(place) for place in one_or_more(forget)],
-            glob=glob,
-            drop_missing=drop_missing,
-            reread=reread,
-            cluster=cluster,
-            progress=progress,
-            clock=clock,
-        )
+        forgotten = [Path(place) for place in one_or_more(forget)]
+        options: Any = {"glob": glob, "drop_missing": drop_missing, "reread": reread, "ocr": ocr, "forget": forgotten}
+        options |= {"cluster": cluster, "progress": progress, "clock": clock}
+        return update_index(folder, files, self._load(ahead=False), **options)
 
     dupes = staticmethod(dupes)
 
@@ -445,17 +442,19 @@ class Model:
         glob: str | None = None,
         field: str | Path | None = "corpus",
         password: str | None = None,
+        ocr: str | None = None,
         progress: Progress | None = None,
     ) -> colde_cli.Clusters:
         """Group the documents of a corpus by subject; files that cannot be read are listed in `Clusters.skipped`.
 
         Args:
-            corpus, glob, field, password, progress: as for `rank`.
+            corpus, glob, field, password, ocr, progress: as for `rank`.
             min_score: score from which two documents are neighbours; None takes that of the closest tenth of random
                 pairs of the field, and without a field the model's threshold.
             resolution: above 1 makes more and smaller clusters.
         """
         from colde_cli.corpus.finding import Filter
+        from colde_cli.corpus.pipeline import CorpusReader
         from colde_cli.corpus.subjects import find_clusters
 
         if resolution <= 0:
@@ -463,16 +462,9 @@ class Model:
         encoder = self._load(ahead=False)
         profile: Any = field if field in (None, "corpus") else _field(field, encoder)
         with _opened(corpus, glob, "group in") as (documents, unlisted):
-            groups = find_clusters(
-                documents,
-                encoder,
-                chosen=Filter(glob),
-                min_score=min_score,
-                resolution=resolution,
-                password=password,
-                field=profile,
-                progress=progress,
-            )
+            options: Any = {"min_score": min_score, "resolution": resolution, "field": profile, "progress": progress}
+            reader = CorpusReader(password, ocr=ocr)
+            groups = find_clusters(documents, encoder, chosen=Filter(glob), reader=reader, **options)
         return replace(groups, skipped=(*unlisted, *groups.skipped))
 
     @checked
@@ -483,22 +475,25 @@ class Model:
         *,
         glob: str | None = None,
         password: str | None = None,
+        ocr: str | None = None,
         progress: Progress | None = None,
     ) -> colde_cli.types.Adaptation:
         """Learn the profile of a field from documents without labels, and save it.
 
         Args:
-            documents, glob, password, progress: as for `rank`.
+            documents, glob, password, ocr, progress: as for `rank`.
             name_or_folder: a name, by which `compare` and `rank` find the profile, or the path of a folder for it.
         """
         from colde_cli.corpus.finding import find_files
-        from colde_cli.corpus.pipeline import Adaptation, adapt_files
+        from colde_cli.corpus.pipeline import Adaptation, CorpusReader, adapt_files
         from colde_cli.corpus.records import check_profile_folder, save_profile
 
         folder = profile_folder(name_or_folder)
         check_profile_folder(folder)
         files, unlisted = find_files(documents, glob, "learn from")
-        profile, skipped = adapt_files(files, folder.name, self.encoder, password=password, progress=progress)
+        profile, skipped = adapt_files(
+            files, folder.name, self.encoder, CorpusReader(password, ocr=ocr), progress=progress
+        )
         save_profile(profile, folder)
         return Adaptation(profile, folder, (*unlisted, *skipped))
 
@@ -521,12 +516,13 @@ class Model:
             progress, options: as for `rank` and for `compare`.
         """
         from colde_cli.corpus.folder_pairs import FolderComparison, compared_pairs, pair_files, worst_first
+        from colde_cli.corpus.pipeline import CorpusReader
 
         for patterns in (options.get("skip_sections", ()), options.get("only_sections", ())):
             for pattern in one_or_more(patterns):
                 section_pattern(pattern)  # an error before the work, not with every file
         encoder, folders = self.encoder, (Path(a), Path(b))
-        paired = pair_files(*folders, glob, options.get("password"))
+        paired = pair_files(*folders, glob, CorpusReader(options.get("password"), ocr=options.get("ocr")))
         compare = partial(self.compare, **options)
         changes = compared_pairs(paired, folders, compare, each, progress)
         ignore = options.get("ignore", NOTHING_IGNORED)

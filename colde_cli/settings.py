@@ -8,7 +8,7 @@
 | COLDE_PROFILES    | folder of named field profiles                       | the user's data folder          |
 | COLDE_CONFIG      | a `colde.toml`; if empty, none is read                | the nearest, upwards from here  |
 | COLDE_THREADS     | chunks encoded at the same time                      | one per usable core             |
-| COLDE_OCR         | pages of PDFs that OCR reads: auto, always, never    | auto                            |
+| COLDE_OCR         | pages that OCR reads: auto, always, never            | auto                            |
 
 Variables are read on use, not at import, so that a test or a notebook can set them.
 """

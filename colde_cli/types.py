@@ -12,7 +12,7 @@ from colde_cli.corpus.folder_pairs import FileChange, FileState, FolderCompariso
 from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.index_update import IndexUpdate
 from colde_cli.corpus.lance_store import LanceIndex
-from colde_cli.corpus.pipeline import Adaptation, StageClock
+from colde_cli.corpus.pipeline import Adaptation, CorpusReader, StageClock
 from colde_cli.corpus.rank_corpus import HalfRead, Hit, Match, MatchedSection, Ranking, rank_files, rank_index
 from colde_cli.corpus.ray_cluster import RayCluster
 from colde_cli.corpus.stores import DocumentStore, IndexedDocument

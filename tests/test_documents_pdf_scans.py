@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from pathlib import Path
 
 import pypdfium2 as pdfium
@@ -12,12 +11,13 @@ from command_line import check_trouble, run
 from hypothesis import given
 from hypothesis import strategies as st
 from pdf_pages import Printed, printed
+from pypdf import PdfReader
 
 from colde_cli.documents.document import document_header, document_of
 from colde_cli.documents.pdf import scans
-from colde_cli.documents.pdf.scans import reading_order
+from colde_cli.documents.pdf.scans import reading_rows
 from colde_cli.documents.reading import read
-from colde_cli.errors import NoTextError, OptionError
+from colde_cli.errors import LimitError, NoTextError, OptionError
 
 Capture = pytest.CaptureFixture[str]
 needs_ocr = pytest.mark.skipif(not scans.available(), reason="colde[ocr] is not installed")
@@ -52,10 +52,10 @@ def lease(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return printed(tmp_path_factory.mktemp("lease") / "lease.pdf", RENT)
 
 
-def changed(folder: Path, old: str, new: str) -> Path:
+def changed(folder: Path, old: str, new: str, quarters: int = 0) -> Path:
     lines = [Printed(line.x, line.y, line.text.replace(old, new), line.size) for line in RENT]
     assert lines != RENT
-    return scan(folder / "changed.pdf", printed(folder / "printed.pdf", lines))
+    return scan(folder / "changed.pdf", printed(folder / "printed.pdf", lines), quarters=quarters)
 
 
 @needs_ocr
@@ -136,13 +136,14 @@ def test_columns_are_read_one_after_the_other() -> None:
     mixed = [box for pair in zip(left, right, strict=False) for box in pair]
     boxes = [foot, *mixed, title]
     wanted = [title, *left[: len(right)], *right, foot]
-    assert [boxes[index] for index in reading_order(boxes)] == wanted
+    assert [boxes[index] for row in reading_rows(boxes) for index in row] == wanted
 
 
 def test_the_rows_of_a_table_stay_together() -> None:
     boxes = [*lines(50, 60, range(0, 200, 20), 8), *lines(310, 40, range(0, 200, 20), 5)]
-    order = [boxes[index] for index in reading_order(boxes)]
-    assert all(one[1] == other[1] for one, other in [*pairwise(order)][::2])
+    rows = reading_rows(boxes)
+    assert len(rows) == 10
+    assert all(len(row) == 2 and boxes[row[0]][1] == boxes[row[1]][1] for row in rows)
 
 
 sides = st.floats(0, 600, allow_nan=False)
@@ -151,4 +152,81 @@ sides = st.floats(0, 600, allow_nan=False)
 @given(st.lists(st.tuples(sides, sides, sides, sides, st.integers(0, 90)), max_size=60))
 def test_every_line_has_one_place_in_the_order(boxes: list[tuple[float, float, float, float, int]]) -> None:
     level = [(min(a, c), min(b, d), max(a, c), max(b, d), letters) for a, b, c, d, letters in boxes]
-    assert sorted(reading_order(level)) == list(range(len(level)))
+    assert sorted(index for row in reading_rows(level) for index in row) == list(range(len(level)))
+
+
+@needs_ocr
+@pytest.mark.slow
+def test_what_was_read_in_one_mode_is_never_taken_for_another(
+    tmp_path: Path, lease: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLDE_OCR")  # which the tests set
+    monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path / "cache"))
+    corpus, index = tmp_path / "corpus", tmp_path / "corpus.colde"
+    corpus.mkdir()
+    scan(corpus / "scan.pdf", lease)
+    (corpus / "boats.md").write_text("# Boats\n\nNine boats lie at the new pier.\n", "utf-8")
+    for mode, searched in (("never", 1), ("auto", 2), ("never", 1), ("always", 2)):
+        found = json.loads(run(capsys, "rank", lease, corpus, "--ocr", mode, "--format", "json").out)
+        assert (found["searched"], len(found["skipped"])) == (searched, 2 - searched), mode
+    run(capsys, "index", corpus, "-o", index, "--ocr", "never")
+
+    def status() -> tuple[str, int, int]:
+        said = json.loads(run(capsys, "index", index, "--status", "--format", "json").out)["status"]
+        return said["ocr"], said["documents"], said["earlier_readers"]
+
+    assert status() == ("never", 1, 0)
+    run(capsys, "index", index)  # as it was made, although OCR is installed
+    assert status() == ("never", 1, 0)
+    run(capsys, "index", index, "--ocr", "auto")
+    assert status() == ("auto", 2, 0)
+    assert "read by OCR (auto)" in run(capsys, "index", index, "--status").out
+    run(capsys, "index", index)
+    assert status() == ("auto", 2, 0)
+    monkeypatch.setattr("colde_cli.corpus.index_update.available", lambda: False)
+    refused = run(capsys, "index", index)
+    check_trouble(refused)
+    assert "colde[ocr]" in refused.err
+    run(capsys, "index", index, "--ocr", "never")
+    assert status() == ("never", 1, 0)
+
+
+@needs_ocr
+@pytest.mark.slow
+def test_a_page_that_ends_the_engine_costs_that_page_alone(
+    tmp_path: Path, lease: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(scans, "ENGINE", "failing_ocr_engine")
+    pages = printed(tmp_path / "four.pdf", *([Printed(72, 700, f"Page {name} of the lease")] for name in "ABCD"))
+    document = read(scan(tmp_path / "scan.pdf", pages), ocr="auto")
+    assert [name for name in "ABCD" if f"Page {name} of the lease" in document.text] == ["A", "D"]
+    assert document.report.pages_without_text == (2, 3)
+    assert "Pages 2–3 could not be read by OCR" in " ".join(document.report.warnings)
+    with pytest.raises(LimitError):
+        read(tmp_path / "scan.pdf", ocr="auto", pages=(2, 3))
+
+
+@needs_ocr
+@pytest.mark.slow
+@pytest.mark.parametrize("quarters", [0, 1])
+def test_marks_stand_on_the_words_of_the_picture(
+    tmp_path: Path, lease: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, quarters: int
+) -> None:
+    monkeypatch.setenv("COLDE_OCR", "auto")
+    new = changed(tmp_path, "14 days", "41 days", quarters)
+    assert run(capsys, "diff", lease, new, "--annotate", tmp_path / "marked").status == 1
+    text = pdfium.PdfDocument(tmp_path / "printed.pdf")[0].get_textpage()
+    place = text.get_text_range().index("41 days")
+    boxes = [text.get_charbox(index) for index in (place, place + 1)]
+    left, foot, right, top = boxes[0][0], boxes[0][1], boxes[1][2], boxes[1][3]
+    if quarters:  # the page was turned to the left
+        left, foot, right, top = 842 - top, left, 842 - foot, right
+    annotations = PdfReader(tmp_path / "marked" / "changed-annotated.pdf").pages[0]["/Annots"]
+    marks = [one.get_object() for one in annotations if one.get_object()["/Subtype"] == "/Highlight"]
+    quads = [[float(value) for value in mark["/QuadPoints"]] for mark in marks]
+    places = [(min(quad[::2]), min(quad[1::2]), max(quad[::2]), max(quad[1::2])) for quad in quads]
+    wanted, room = (left, foot, right, top), (6, 4, 6, 4) if quarters else (4, 6, 4, 6)  # a line has room above
+    assert any(
+        all(abs(one - other) < most for one, other, most in zip(found, wanted, room, strict=True)) for found in places
+    ), (places, wanted)

@@ -65,7 +65,7 @@ def test_other_kinds(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("picture.pdf", b"\x89PNG\r\n\x1a\n....", "PNG image"),
+        ("picture.pdf", b"\x89PNG\r\n\x1a\n....", "it is a picture"),
         ("page.pdf", b"<!DOCTYPE html><html><body>404</body></html>", "web page"),
         ("archive.txt", b"PK\x03\x04....", "ZIP archive"),
         ("binary.txt", bytes(range(256)) * 20, "binary data"),

@@ -311,7 +311,7 @@ def test_a_file_name_is_only_text(service: Any, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "status", "words"),
     [
-        ("scan.png", b"\x89PNG\r\n\x1a\n", 415, "scan.png: it is a PNG image"),
+        ("scan.png", b"\x89PNG\r\n\x1a\n", 415, "scan.png: it is a picture"),
         ("data.xyz", b"words", 415, ".xyz files are not supported"),
         ("empty.txt", b"", 422, "empty.txt: it is empty"),
         ("blank.txt", b" \n ", 422, "blank.txt"),
@@ -593,7 +593,7 @@ def test_an_error_stands_on_the_page(service: Any) -> None:
     asks = {"accept": "text/html"}
     answer = service.post("/", files={"file": ("x.png", b"\x89PNG\r\n\x1a\n")}, headers=asks)
     assert answer.status_code == 415
-    assert "it is a PNG image" in answer.text
+    assert "it is a picture" in answer.text
     assert 'role="alert"' in answer.text
     answer = service.post("/", data={"k": "10"}, headers=asks)
     assert (answer.status_code, "Choose a document first." in answer.text) == (422, True)

@@ -9,7 +9,7 @@ import io
 import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 from unittest.mock import patch
 
@@ -52,7 +52,7 @@ def run_any(data: bytes) -> None:
     from colde_cli.documents.reading import SNIFFED, kind_of_file, read_here
 
     kind = kind_of_file(data[:SNIFFED], "", "standard input")
-    if data and kind not in ("pdf", "html"):
+    if data and kind not in ("pdf", "picture", "html"):
         check_document(read_here(kind, io.BytesIO(data), "-", "standard input"))
 
 
@@ -314,3 +314,35 @@ def pdf_line_seeds() -> Iterator[bytes]:
                 for name in ("lines", "entries"):
                     page[name] = _unpacked(page[name])[:30] if name in page else []
             yield b"\n".join(json.dumps(message).encode() for message in found)
+
+
+# Pictures
+
+
+def run_picture(data: bytes) -> None:
+    """The PDF that a picture becomes, with Pillow in this process."""
+    from colde_cli.documents.pdf.picture_engine import RefusedError, as_pdf
+
+    with suppress(RefusedError):
+        written = b"".join(as_pdf(data, 0))
+        assert written.startswith(b"%PDF-"), "no PDF"
+
+
+def picture_seeds() -> Iterator[bytes]:
+    """A small picture in every format and some kinds of pixels."""
+    from PIL import Image
+
+    image = Image.linear_gradient("L").resize((40, 30))
+    kinds = (
+        ("PNG", "RGBA"),
+        ("PNG", "P"),
+        ("PNG", "1"),
+        ("JPEG", "CMYK"),
+        ("JPEG", "L"),
+        ("TIFF", "1"),
+        ("TIFF", "RGB"),
+    )
+    for kind, mode in (*kinds, ("WEBP", "RGB"), ("BMP", "RGB")):
+        file = io.BytesIO()
+        image.convert(mode).save(file, kind)
+        yield file.getvalue()

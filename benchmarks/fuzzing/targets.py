@@ -51,6 +51,7 @@ TARGETS: dict[str, Target] = {
     "odt": Target(documents.run_odt, documents.odt_seeds, mutate_archive),
     "pdf": Target(documents.run_pdf, documents.pdf_seeds),
     "pdf-lines": Target(documents.run_pdf_lines, documents.pdf_line_seeds, mutate_lines),
+    "picture": Target(documents.run_picture, documents.picture_seeds),
     "data": Target(folders.run_data, folders.data_seeds, mutate_lines),
     "toml": Target(folders.run_toml, folders.toml_seeds),
     "rules": Target(folders.run_rules, folders.rules_seeds),

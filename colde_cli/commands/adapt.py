@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from colde_cli.commands.options import FolderOption, GlobOption, ModelOption, Reporter, Runtime
-from colde_cli.commands.reading_options import PasswordOption
+from colde_cli.commands.reading_options import OcrOption, PasswordOption
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
 
@@ -21,6 +21,7 @@ def adapt(
     output: FolderOption = None,
     glob: GlobOption = None,
     password: PasswordOption = None,
+    ocr: OcrOption = None,
     reporter: Reporter,
     model: ModelOption = DEFAULT_MODEL,
     runtime: Runtime,
@@ -37,7 +38,7 @@ def adapt(
 
     opened = runtime.open(model)
     with reporter.progress("Reading", "documents") as advance:
-        adapted = opened.adapt(documents, output, glob=glob, password=password, progress=advance)
+        adapted = opened.adapt(documents, output, glob=glob, password=password, ocr=ocr, progress=advance)
     reporter.about_skipped(adapted.skipped)
     count = adapted.profile.documents
     if count < MIN_DOCUMENTS:

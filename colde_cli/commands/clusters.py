@@ -8,7 +8,7 @@ import typer
 
 from colde_cli.commands import options
 from colde_cli.commands.options import Reporter, Runtime, format_option, option
-from colde_cli.commands.reading_options import PasswordOption
+from colde_cli.commands.reading_options import OcrOption, PasswordOption
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format
 
@@ -28,6 +28,7 @@ def clusters(
     glob: options.GlobOption = None,
     field: options.FieldOption = "corpus",
     password: PasswordOption = None,
+    ocr: OcrOption = None,
     format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
     out: options.Destination,
     ending: options.Ending,
@@ -53,6 +54,7 @@ def clusters(
             glob=glob,
             field=None if field == "none" else field,
             password=password,
+            ocr=ocr,
             progress=advance,
         )
     reporter.about_model(found.model)

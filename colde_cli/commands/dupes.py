@@ -10,7 +10,7 @@ import typer
 from colde_cli.commands import options
 from colde_cli.commands.options import Reporter, Runtime, format_option, option
 from colde_cli.commands.pair_reports import PairReports, ReportNames, check_reports, report_links
-from colde_cli.commands.reading_options import PasswordOption
+from colde_cli.commands.reading_options import OcrOption, PasswordOption
 from colde_cli.errors import DocumentError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, show
@@ -18,6 +18,7 @@ from colde_cli.views.output import Format, choose_format, show
 if TYPE_CHECKING:
     from colde_cli.corpus.duplicates import Families
     from colde_cli.model_api import Model
+    from colde_cli.similarity.sources import Reading
 
 FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
 
@@ -50,6 +51,7 @@ def dupes(
     ] = 0.8,
     glob: options.GlobOption = None,
     password: PasswordOption = None,
+    ocr: OcrOption = None,
     reports: options.ReportsOption = None,
     format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
     out: options.Destination,
@@ -74,21 +76,25 @@ def dupes(
         check_reports(reports)
     with reporter.progress("Reading", "documents") as advance:
         found = find_dupes(
-            places, min_share=min_share, min_contained=min_contained, glob=glob, password=password, progress=advance
+            places,
+            min_share=min_share,
+            min_contained=min_contained,
+            glob=glob,
+            password=password,
+            ocr=ocr,
+            progress=advance,
         )
     reporter.about_skipped(found.skipped)
     for path, sentences in found.half_read:
         reporter.about_half_read(path, sentences)
     names: ReportNames = {}
     if reports is not None:
-        names = _write_reports(found, reports, runtime.open(model), password, reporter)
+        names = _write_reports(found, reports, runtime.open(model), {"password": password, "ocr": ocr}, reporter)
     out.show(found, chosen, links=report_links(names, reports, out.output))
     raise ending.after(found, found.skipped)
 
 
-def _write_reports(
-    found: Families, folder: Path, model: Model, password: str | None, reporter: Reporter
-) -> ReportNames:
+def _write_reports(found: Families, folder: Path, model: Model, reading: Reading, reporter: Reporter) -> ReportNames:
     """Write a report on each of the first pairs, and the page that links them; return the names of the reports."""
     pairs = found.pairs()
     if len(pairs) > MAX_REPORTS:
@@ -97,7 +103,7 @@ def _write_reports(
         with reporter.progress("Comparing", "pairs", min(MAX_REPORTS, len(pairs))) as advance:
             for pair in pairs[:MAX_REPORTS]:
                 try:
-                    reports.write(pair, model.compare(*pair, password=password))
+                    reports.write(pair, model.compare(*pair, **reading))
                 except DocumentError as error:  # it was readable a moment ago
                     reporter.warning(f"No report on {pair[0]} and {pair[1]}: {error}")
                 advance(1)

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from colde_cli.commands import options
 from colde_cli.commands.options import OUTPUT, Level, Runtime, format_option, option
-from colde_cli.commands.reading_options import PasswordOption
+from colde_cli.commands.reading_options import OcrOption, PasswordOption
 from colde_cli.corpus.git_changes import Change, Repository, StoredFile
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
@@ -70,6 +70,7 @@ def git_check(
     fail_under: options.FailUnderOption = None,
     ignoring: options.Ignoring,
     password: PasswordOption = None,
+    ocr: OcrOption = None,
     format: Annotated[Format | None, format_option("table|github")] = None,
     summary: Annotated[
         Path | None, option("--summary", panel=OUTPUT, metavar="FILE", help="Also add Markdown to this file.")
@@ -99,7 +100,7 @@ def git_check(
             (old[:7], new[:7] if new else "staged"),
             tuple(allow or ()),
             ignored,
-            password,
+            {"password": password, "ocr": ocr},
             runtime.open(model),
             strict=strict,
             scored=not strict or fail_under is not None or chosen is Format.GITHUB or summary is not None,
@@ -218,6 +219,7 @@ class _Gate:
 
     Attributes:
         labels: the names of the two versions.
+        reading: password and mode of OCR, as for `read`.
         strict: nothing may change but what `allow`, `allow_added` and `allow_deleted` name.
         scored: documents are compared by a model as well.
     """
@@ -226,7 +228,7 @@ class _Gate:
     labels: tuple[str, str]
     allow: tuple[str, ...]
     ignore: IgnoreOptions
-    password: str | None
+    reading: dict[str, Any]
     model: Model
     strict: bool
     scored: bool
@@ -270,13 +272,13 @@ class _Gate:
     def _document(self, side: StoredFile, folder: Path, finding: _Finding) -> Document:
         from colde_cli import read
 
-        document = read(str(self.repository.write(side, folder)), password=self.password)
+        document = read(str(self.repository.write(side, folder)), **self.reading)
         finding.remarks += [f"{document.path}: {sentence}" for sentence in document.report.warnings]
         return document
 
     def _compare(self, finding: _Finding, old: Document, new: Document) -> None:
         if self.strict:
-            verification = self.model.verify(old, new, self.allow, ignore=self.ignore, password=self.password)
+            verification = self.model.verify(old, new, self.allow, ignore=self.ignore, **self.reading)
             finding.verification = verification
             if verification.verified:
                 finding.remarks.append(finding.verdict())
@@ -284,7 +286,7 @@ class _Gate:
                 finding.refuse(finding.verdict(), 1)
         if self.scored:
             comparison = self.model.compare(
-                old, new, ignore=self.ignore, password=self.password, scores=self.fail_under is not None
+                old, new, ignore=self.ignore, scores=self.fail_under is not None, **self.reading
             )
             finding.comparison = comparison
             if self.fail_under is not None and comparison.score < self.fail_under:

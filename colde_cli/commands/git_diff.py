@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from colde_cli.commands.options import DebugOption, Ignoring, Level, LevelOption, ModelOption, Runtime, TopOption
-from colde_cli.commands.reading_options import PasswordOption, SkipSectionsOption
+from colde_cli.commands.reading_options import OcrOption, PasswordOption, SkipSectionsOption
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import deliver, show
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.model_api import Model
     from colde_cli.similarity.redline import IgnoreOptions
+    from colde_cli.similarity.sources import Reading
 
 _NOTHING = ("/dev/null", "nul")
 _MAX_HEADINGS = 30
@@ -41,6 +42,7 @@ def git_diff(
     ],
     *,
     password: PasswordOption = None,
+    ocr: OcrOption = None,
     skip_sections: SkipSectionsOption = None,
     ignoring: Ignoring,
     level: LevelOption = Level.PASSAGE,
@@ -53,7 +55,8 @@ def git_diff(
     _follow_colours_of_git()
     change = _change(arguments)
     ignored = ignoring.options()
-    options = _Options(password, tuple(skip_sections or ()), ignored, runtime.open(model), level, top)
+    reading: Reading = {"password": password, "ocr": ocr}
+    options = _Options(reading, tuple(skip_sections or ()), ignored, runtime.open(model), level, top)
     if _nobody_reads():
         return
     try:
@@ -87,7 +90,7 @@ class _Change:
 class _Options:
     """The options of the command."""
 
-    password: str | None
+    reading: Reading
     skip: tuple[str, ...]
     ignore: IgnoreOptions
     model: Model
@@ -138,10 +141,10 @@ def _render(change: _Change, options: _Options) -> str:
 
 
 def _read(version: _Version, options: _Options) -> Document:
-    from colde_cli.documents.reading import read
+    from colde_cli import read
     from colde_cli.documents.selection import select
 
-    return select(replace(read(version.file, password=options.password), path=version.label), options.skip)
+    return select(replace(read(version.file, **options.reading), path=version.label), options.skip)
 
 
 def _named(sentence: str, versions: Sequence[_Version]) -> str:
@@ -160,7 +163,7 @@ def _compared(documents: Sequence[Document], versions: Sequence[_Version], optio
             a,
             b,
             ignore=options.ignore,
-            password=options.password,
+            **options.reading,
             labels=(versions[0].label, versions[1].label),
             scores=options.level in (Level.SECTION, Level.CHUNK),
         )

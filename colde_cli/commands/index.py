@@ -12,6 +12,7 @@ import typer
 
 from colde_cli.commands import options
 from colde_cli.commands.options import Reporter, Runtime, format_option, option
+from colde_cli.commands.reading_options import OcrOption
 from colde_cli.errors import BadIndexError, OptionError
 from colde_cli.settings import DEFAULT_MODEL, known_models
 from colde_cli.views.output import Format, choose_format, deliver, note
@@ -51,6 +52,7 @@ def index(
             help="Read all files again, after an upgrade; those that now have another text are encoded again.",
         ),
     ] = False,
+    ocr: OcrOption = None,
     status: Annotated[
         bool, option("--status", envvar=None, help="Show what an index holds and whether its files have changed.")
     ] = False,
@@ -111,6 +113,7 @@ def index(
         glob=glob,
         drop_missing=drop_missing,
         reread=reread,
+        ocr=ocr,
         cluster=None if cluster is None else _cluster(cluster),
     )
     if to is None or places:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from colde_cli.commands.options import ModelOption, Reporter, Runtime, option, require_extra
+from colde_cli.commands.reading_options import OcrOption
 from colde_cli.settings import DEFAULT_MODEL
 
 
@@ -19,6 +20,7 @@ def mcp(
             help="Folder that may be read, with all below it; repeatable. Default: the working folder.",
         ),
     ] = None,
+    ocr: OcrOption = None,
     reporter: Reporter,
     model: ModelOption = DEFAULT_MODEL,
     runtime: Runtime,
@@ -31,5 +33,5 @@ def mcp(
     require_extra("mcp", "colde mcp")
     from colde_cli.service.mcp_server import Library, create_server
 
-    library = Library(root or [Path.cwd()], runtime.open(model))
+    library = Library(root or [Path.cwd()], runtime.open(model), ocr)
     create_server(library).run("stdio")

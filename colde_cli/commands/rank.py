@@ -10,7 +10,7 @@ import typer
 
 from colde_cli.commands import options
 from colde_cli.commands.options import Reporter, Runtime, format_option, option
-from colde_cli.commands.reading_options import PasswordOption
+from colde_cli.commands.reading_options import OcrOption, PasswordOption
 from colde_cli.documents.stages import stage
 from colde_cli.errors import OptionError, called
 from colde_cli.settings import DEFAULT_MODEL
@@ -90,6 +90,7 @@ def rank(
         ),
     ] = None,
     password: PasswordOption = None,
+    ocr: OcrOption = None,
     ignore_like: options.IgnoreLikeOption = None,
     format: Annotated[Format | None, format_option("table|json|jsonl|markdown|csv|html")] = None,
     out: options.Destination,
@@ -124,6 +125,7 @@ def rank(
         field=None if field == "none" else field,
         budget=budget,
         password=password,
+        ocr=ocr,
         on_read=reporter.about_document,
     )
     index = next((place for place in places if is_index(place)), None)

@@ -34,8 +34,7 @@ OcrOption = Annotated[
     option(
         "--ocr",
         metavar="auto|always|never",
-        help="Which pages of PDFs to read by OCR: those without a readable text (auto, with the extra ocr), all, or"
-        " none.",
+        help="Which pages to read by OCR: those without a readable text (auto, with the extra ocr), all, or none.",
     ),
 ]
 SkipSectionsOption = Annotated[
@@ -80,7 +79,7 @@ class Selection:
             "skip_sections": self.skip_sections or (),
             "only_sections": self.only_sections or (),
             "tracked": self.tracked,
-            "ocr": self.ocr.value if self.ocr else None,
+            "ocr": self.ocr,
         }
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from colde_cli.commands.options import ModelOption, Reporter, Runtime, option, require_extra
+from colde_cli.commands.reading_options import OcrOption
 from colde_cli.settings import DEFAULT_MODEL, parse_duration, parse_size
 
 ACCESS, LIMITS = "Access", "Limits"
@@ -43,6 +44,7 @@ def serve(
         str, option("--timeout", panel=LIMITS, metavar="TIME", help="Time for a request, waiting included.")
     ] = "120s",
     jobs: Annotated[int, option("--jobs", panel=LIMITS, metavar="N", min=1, help="Requests to work on at a time.")] = 2,
+    ocr: OcrOption = None,
     reporter: Reporter,
     model: ModelOption = DEFAULT_MODEL,
     runtime: Runtime,
@@ -67,7 +69,7 @@ def serve(
     with taken(host, port) as address:
         encoder = runtime.load(model)
         reporter.about_model(encoder.info)
-        corpus = ServedCorpus(place, encoder)
+        corpus = ServedCorpus(place, encoder, ocr)
         with reporter.progress("Reading", "documents") as advance:
             skipped = corpus.prepare(advance)
         reporter.about_skipped(skipped)

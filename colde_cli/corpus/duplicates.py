@@ -14,7 +14,7 @@ from typing import Any
 
 from colde_cli.corpus.finding import ALL, Filter, Skipped
 from colde_cli.corpus.near_pairs import NearPair, NearPairs, text_digest, text_words, word_numbers
-from colde_cli.corpus.pipeline import CorpusReader, call_ahead, skipping
+from colde_cli.corpus.pipeline import AS_IT_IS, CorpusReader, call_ahead, skipping
 from colde_cli.corpus.stores import DocumentStore
 from colde_cli.documents.document import Document
 from colde_cli.documents.sandbox import readers
@@ -167,7 +167,7 @@ def find_families(
     chosen: Filter | None = None,
     min_share: float = MIN_SHARE,
     min_contained: float = MIN_CONTAINED,
-    password: str | None = None,
+    reader: CorpusReader = AS_IT_IS,
     progress: Callable[[int], None] | None = None,
 ) -> Families:
     """Compare all files with each other; no model is needed.
@@ -184,7 +184,7 @@ def find_families(
         if isinstance(corpus, DocumentStore):
             originals.read_index(corpus, chosen or ALL, advance)
         else:
-            originals.read(sorted(corpus, key=str), CorpusReader(password), advance)
+            originals.read(sorted(corpus, key=str), reader, advance)
         near = list(texts.pairs(min_share, min_contained))
     versions: list[NearPair] = []
     parts: list[NearPair] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from colde_cli.documents.document import Document
-from colde_cli.documents.reading import SUPPORTED_SUFFIXES
+from colde_cli.documents.formats import OF_SUFFIX, SEARCHED_SUFFIXES
 from colde_cli.documents.selection import is_section, one_or_more, section_pattern
 from colde_cli.errors import MissingFileError, OptionError
 from colde_cli.settings import INDEX_FILE, parse_moment, parse_size
@@ -89,7 +89,8 @@ def walk(
     """The documents in folders, in a fixed order, each file once.
 
     Folders are searched through, sorted; symbolic links are followed. Hidden files and files that no reader takes are
-    left out, and so are folders of indexes. A file that is named itself is taken whatever its name.
+    left out, and so are folders of indexes, and pictures, unless `glob` ends in their suffix. A file that is named
+    itself is taken whatever its name.
 
     Args:
         places: folders and files.
@@ -103,10 +104,11 @@ def walk(
     """
     paths: dict[str, Path] = {}
     folders: dict[Path, str] = {}
+    suffixes = SEARCHED_SUFFIXES | ({Path(glob or "").suffix.lower()} & OF_SUFFIX.keys())
     for place in places:
         if not place.exists():
             raise MissingFileError(f"There is no file or folder {place}.")
-        for path in _files(place, on_error) if place.is_dir() else (place,):
+        for path in _files(place, suffixes, on_error) if place.is_dir() else (place,):
             if not glob or path == place or fits(str(path.relative_to(place)), glob):
                 real = _real(path, folders)
                 if not within or any(Path(real).is_relative_to(folder) for folder in within):
@@ -114,7 +116,7 @@ def walk(
     return list(paths.values())
 
 
-def _files(root: Path, on_error: Callable[[OSError], None] | None) -> Iterator[Path]:
+def _files(root: Path, suffixes: Collection[str], on_error: Callable[[OSError], None] | None) -> Iterator[Path]:
     seen: set[tuple[int, int] | None] = set()
     for folder, names, files in os.walk(root, followlinks=True, onerror=on_error):
         identity = file_identity(folder)
@@ -125,7 +127,7 @@ def _files(root: Path, on_error: Callable[[OSError], None] | None) -> Iterator[P
         names[:] = sorted(name for name in names if not name.startswith("."))
         for name in sorted(files):
             path = Path(folder, name)
-            if name.startswith(".") or path.suffix.lower() not in SUPPORTED_SUFFIXES:
+            if name.startswith(".") or path.suffix.lower() not in suffixes:
                 continue
             if os.path.isfile(path):  # noqa: PTH113 - False where it may not be looked at
                 yield path

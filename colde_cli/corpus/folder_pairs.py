@@ -16,7 +16,7 @@ from typing import Any
 from colde_cli.corpus.duplicates import MIN_SHARE
 from colde_cli.corpus.finding import Skipped, unlisted, walk
 from colde_cli.corpus.near_pairs import NearPairs, text_words, word_numbers
-from colde_cli.corpus.pipeline import CorpusReader
+from colde_cli.corpus.pipeline import AS_IT_IS, CorpusReader
 from colde_cli.encoder.encoding import RuntimeInfo
 from colde_cli.encoder.vector_cache import file_digest
 from colde_cli.errors import DocumentError, OptionError
@@ -212,7 +212,7 @@ class PairedFiles:
     unlisted: tuple[Skipped, ...]
 
 
-def pair_files(a: Path, b: Path, glob: str | None = None, password: str | None = None) -> PairedFiles:
+def pair_files(a: Path, b: Path, glob: str | None = None, reader: CorpusReader = AS_IT_IS) -> PairedFiles:
     """Pair the files of two folders; `glob` says which to take, relative to the folder.
 
     Raises:
@@ -228,7 +228,7 @@ def pair_files(a: Path, b: Path, glob: str | None = None, password: str | None =
     pairing.by_name(lambda name: name)
     pairing.by_name(lambda name: PurePosixPath(name).with_suffix("").as_posix())
     pairing.by_bytes()
-    unread = pairing.by_words(CorpusReader(password))
+    unread = pairing.by_words(reader)
     pairs = [*pairing.pairs, *(FilePair(name, "") for name in pairing.alone[0])]
     pairs += [FilePair("", name) for name in pairing.alone[1]]
     ordered = sorted(pairs, key=lambda pair: (pair.a or pair.b, pair.b))

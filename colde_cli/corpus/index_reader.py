@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.corpus.finding import ALL, Filter, Skipped, file_identity, has_section, in_glob, is_sqlite
-from colde_cli.corpus.records import Card
+from colde_cli.corpus.records import Card, mode_of
 from colde_cli.corpus.stores import DocumentStore, IndexedDocument, IndexedModel, Kept, damaged, decoded, shown_path
 from colde_cli.errors import BadIndexError
 from colde_cli.settings import INDEX_FILE
@@ -196,6 +196,12 @@ class Index(DocumentStore):
         """A value of the table `meta`; None if there is none."""
         row = self._first("SELECT value FROM meta WHERE name = ?", name)
         return None if row is None else row[0]
+
+    @property
+    def ocr(self) -> tuple[str, ...]:
+        """The modes of OCR in which its documents were read, the most frequent first: one, unless a run was killed."""
+        rows = self._all("SELECT reading FROM contents GROUP BY reading ORDER BY count(*) DESC, reading")
+        return tuple(dict.fromkeys(mode_of(reading) for (reading,) in rows))
 
     @property
     def model(self) -> IndexedModel | None:

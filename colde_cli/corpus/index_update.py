@@ -37,16 +37,17 @@ from colde_cli.corpus.pipeline import (
     encode_files,
     skipping,
 )
-from colde_cli.corpus.records import pack, reader_digest, text_record, vector_record
+from colde_cli.corpus.records import pack, reading_digest, text_record, vector_record
 from colde_cli.corpus.stores import shown_path
 from colde_cli.documents.document import document_of, kept_title
 from colde_cli.documents.passages import passages
+from colde_cli.documents.pdf.scans import available, chosen
 from colde_cli.documents.sandbox import readers
 from colde_cli.documents.stages import stage
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.loading import learn_field
 from colde_cli.encoder.vector_cache import digest, file_digest
-from colde_cli.errors import MissingFileError, OptionError
+from colde_cli.errors import MissingExtraError, MissingFileError, OptionError
 from colde_cli.scoring.profile import MIN_DOCUMENTS
 from colde_cli.settings import CORPUS, usable_cores
 
@@ -109,6 +110,7 @@ def update_index(
     glob: str | None = None,
     drop_missing: bool = False,
     reread: bool = False,
+    ocr: str | None = None,
     cluster: RayCluster | None = None,
     progress: Callable[[int], None] | None = None,
     clock: StageClock | None = None,
@@ -131,7 +133,9 @@ def update_index(
     shared = is_lance(place) or str(place).endswith(LANCE)
     make = bool(places)
     with working(str(place), encoder, make=make) if shared else writing(Path(place), make=make) as index:
-        run = _Update(index, encoder, cluster, progress or (lambda number: None), clock or StageClock())
+        reader = CorpusReader(ocr=_ocr_of(index, ocr))
+        reread = reread or any(mode != reader.ocr for mode in index.ocr)
+        run = _Update(index, encoder, reader, cluster, progress or (lambda number: None), clock or StageClock())
         return run.run(places, glob, forget, drop_missing=drop_missing, reread=reread)
 
 
@@ -185,12 +189,14 @@ class _Update:
         self,
         index: Index,
         encoder: DocumentEncoder,
+        reader: CorpusReader,
         cluster: RayCluster | None,
         progress: Callable[[int], None],
         clock: StageClock,
     ) -> None:
         self._index, self._sql, self._encoder = index, index.connection.execute, encoder
-        self._cluster, self._progress, self._clock = cluster, progress, clock
+        self._reader, self._cluster, self._progress, self._clock = reader, cluster, progress, clock
+        self._reading = reading_digest(reader.ocr or "never")
         self._model = 0
         # Files that are being read, by their path, and with them others of the same content.
         self._busy: dict[str, list[_File]] = {}
@@ -348,8 +354,8 @@ class _Update:
         """Add files whose text would be another today to the table `waiting`, and their hashes to `outdated`.
 
         After an upgrade of colde's readers every file is read again, and its text compared with that of the index: only
-        where they differ is it encoded again. Files that could not be read are tried again too. A cluster reads and
-        encodes every file instead.
+        where they differ is it encoded again. So it is where another mode of OCR is asked for. Files that could not be
+        read are tried again too. A cluster reads and encodes every file instead.
         """
         outdated = "INSERT OR IGNORE INTO outdated SELECT key FROM"
         self._sql(f"{outdated} documents WHERE reason IS NOT NULL AND key IS NOT NULL")
@@ -362,13 +368,13 @@ class _Update:
         with readers(usable_cores()) as pool:
             while rows := self._sql(_ONE_OF_EACH, (last, _REREAD)).fetchall():
                 last = rows[-1][0]
-                records = call_ahead(pool, skipping(_record), [Path(os.fsdecode(path)) for _, path in rows])
+                records = call_ahead(pool, skipping(self._record), [Path(os.fsdecode(path)) for _, path in rows])
                 for (content, _), record in zip(rows, records, strict=True):
                     # A data set keeps the record elsewhere.
                     same = "SELECT record = ?1 OR (record = x'' AND checksum = ?2) FROM contents WHERE number = ?3"
                     checksum = None if isinstance(record, Skipped) else zlib.crc32(record)
                     if checksum is not None and self._sql(same, (record, checksum, content)).fetchone()[0]:
-                        self._sql("UPDATE contents SET reading = ? WHERE number = ?", (reader_digest(), content))
+                        self._sql("UPDATE contents SET reading = ? WHERE number = ?", (self._reading, content))
                     else:
                         self._sql(f"{outdated} contents WHERE number = ?", (content,))
                     self._clock.finish(1)
@@ -380,9 +386,9 @@ class _Update:
         with ExitStack() as stack:
             paths = stack.enter_context(closing(self._unknown()))
             if self._cluster is not None:
-                encodings = self._cluster.encode_files(paths, self._encoder)
+                encodings = self._cluster.encode_files(paths, self._encoder, self._reader)
             else:
-                encodings = encode_files(paths, self._encoder, CorpusReader(), self._clock)
+                encodings = encode_files(paths, self._encoder, self._reader, self._clock)
             items = stack.enter_context(closing(encodings))
             while True:
                 with self._timed("encode"):
@@ -424,7 +430,7 @@ class _Update:
                 "pages": report.pages,
                 "warnings": json.dumps(report.warnings),
                 "headings": headings_of(document),
-                "reading": reader_digest(),
+                "reading": self._reading,
                 "checksum": zlib.crc32(record),
                 "record": record,
             }
@@ -546,7 +552,24 @@ class _Update:
         values = (statistics.fingerprint, source, profile.documents, zlib.crc32(record), record)
         self._sql("INSERT INTO profile VALUES (?, ?, ?, ?, ?)", values)
 
+    def _record(self, path: Path) -> bytes:
+        document = self._reader.read(path)
+        return text_record(document, kept_title(document), passages(document))
 
-def _record(path: Path) -> bytes:
-    document = CorpusReader().read(path)
-    return text_record(document, kept_title(document), passages(document))
+
+def _ocr_of(index: Index, asked: str | None) -> str:
+    """The mode in which to read the files of an index: what is asked for, else that in which it was read.
+
+    Raises:
+        MissingExtraError: its documents were read by OCR, and the extra is not here: their text would be lost.
+    """
+    before = next(iter(index.ocr), None)
+    mode = chosen(asked or before)
+    if available() or mode == "never":
+        return mode
+    if before not in (None, "never"):
+        raise MissingExtraError(
+            f"{index.folder} was read by OCR, for which packages are missing: pip install 'colde[ocr]'; --ocr never"
+            " reads it anew without."
+        )
+    return "never"

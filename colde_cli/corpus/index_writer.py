@@ -20,8 +20,9 @@ from pathlib import Path
 from colde_cli.corpus import side_file
 from colde_cli.corpus.finding import APPLICATION, Skipped, is_sqlite, unlisted, walk
 from colde_cli.corpus.index_reader import FORMAT, SCHEMA, Index, connect, trouble
-from colde_cli.corpus.records import reader_digest, unpack
+from colde_cli.corpus.records import reading_digest, unpack
 from colde_cli.corpus.stores import decoded, shown_path
+from colde_cli.documents.pdf.scans import available
 from colde_cli.errors import BadIndexError, OptionError
 from colde_cli.settings import INDEX_FILE
 
@@ -276,6 +277,7 @@ class IndexStatus:
     size: int
     unused: int
     earlier_readers: int
+    ocr: str
     staleness: Staleness
 
     @property
@@ -297,7 +299,7 @@ def index_status(folder: Path) -> IndexStatus:
             row = query(sql, values).fetchone()
             return 0 if row is None else int(row[0])
 
-        model, words, chunks = index.model, 0, 0
+        model, words, chunks, ocr = index.model, 0, 0, next(iter(index.ocr), "never")
         for document in index.documents():
             words, chunks = words + document.words, chunks + document.chunks
         unused = number("PRAGMA freelist_count") * number("PRAGMA page_size")
@@ -315,7 +317,8 @@ def index_status(folder: Path) -> IndexStatus:
             number("SELECT documents FROM profile"),
             _size(folder),
             unused,
-            number(_EARLIER, reader_digest()),
+            number(_EARLIER, reading_digest(ocr if available() else "never")),
+            ocr,
             _staleness(folder),
         )
 

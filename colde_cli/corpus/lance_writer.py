@@ -39,8 +39,9 @@ from colde_cli.corpus.lance_store import (
     storage_options,
     term_text,
 )
-from colde_cli.corpus.records import Card, reader_digest, unpack
+from colde_cli.corpus.records import Card, reading_digest, unpack
 from colde_cli.corpus.stores import EXACT, shown_path
+from colde_cli.documents.pdf.scans import available
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.errors import BadIndexError, ColdeError, OptionError, RemoteError
 
@@ -441,9 +442,11 @@ def lance_status(place: str, encoder: DocumentEncoder) -> IndexStatus:
     """
     with working(place, encoder) as copy, LanceIndex.open(place) as index:
         words = chunks = earlier = 0
+        ocr = next(iter(copy.ocr), "never")
+        reading = reading_digest(ocr if available() else "never")
         for row in index.rows(("words", "chunks", "reading")):
             words, chunks = words + row["words"], chunks + row["chunks"]
-            earlier += row["reading"] != reader_digest()
+            earlier += row["reading"] != reading
         field, roots = index.profile_row(), index.rows(("path", "title", "source"), "kind = 'root'")
         followed = [Root(shown_path(row["path"]), row["title"]) for row in roots]
         with lance_trouble(place):
@@ -462,6 +465,7 @@ def lance_status(place: str, encoder: DocumentEncoder) -> IndexStatus:
             size,
             0,
             earlier,
+            ocr,
             compare_files(copy),
         )
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, TypeVar
 from colde_cli.corpus.finding import Skipped
 from colde_cli.corpus.records import Card, Store
 from colde_cli.documents.document import Chunk, Document
+from colde_cli.documents.pdf.scans import way_of_reading
 from colde_cli.documents.reading import read
 from colde_cli.documents.sandbox import readers
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
@@ -171,10 +172,17 @@ class StageClock:
 
 @dataclass(frozen=True, slots=True)
 class CorpusReader:
-    """Reads the files of a corpus, all in the same way; text of `boilerplate` is left out of every one."""
+    """Reads the files of a corpus, all in the same way.
+
+    Attributes:
+        password: of encrypted PDFs.
+        boilerplate: text that is left out of every document.
+        ocr: which pages are read by OCR, as for `read`.
+    """
 
     password: str | None = None
     boilerplate: Boilerplate | None = None
+    ocr: str | None = None
 
     def read(self, source: str | Path) -> Document:
         """Read a file, or standard input for "-".
@@ -182,14 +190,22 @@ class CorpusReader:
         Raises:
             DocumentError: it cannot be read, or nothing of it is left.
         """
-        document = read(source, password=self.password)
+        return self.without_boilerplate(read(source, password=self.password, ocr=self.ocr))
+
+    def without_boilerplate(self, document: Document) -> Document:
+        """A document that was read, without what is left out of all."""
         return document if self.boilerplate is None else self.boilerplate.without(document)
 
     def store(self, encoder: DocumentEncoder) -> Store:
         """The store of encodings of files read this way."""
-        options = () if self.boilerplate is None else (self.boilerplate.identity,)
+        options = [way_of_reading(self.ocr)]
+        options += [] if self.boilerplate is None else [self.boilerplate.identity]
         # The cache is not encrypted: it must not hold text that takes a password to read.
         return Store(None if self.password else encoder.cache, encoder, options)
+
+
+AS_IT_IS = CorpusReader()
+"""Leaves nothing out, knows no password, and reads scans as COLDE_OCR says."""
 
 
 def skipping(call: Callable[[Path], Result]) -> Callable[[Path], Result | Skipped]:
@@ -542,8 +558,8 @@ def adapt_files(
     files: Sequence[Path],
     name: str,
     encoder: DocumentEncoder,
+    reader: CorpusReader,
     *,
-    password: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[FieldProfile, tuple[Skipped, ...]]:
     """Learn the profile `name` of the documents in files; also returns the files that cannot be read.
@@ -553,7 +569,7 @@ def adapt_files(
         OptionError: the model can have no profiles.
     """
     model_statistics(encoder)  # An error before the work, not after it.
-    collector = Collector(encoder, CorpusReader(password))
+    collector = Collector(encoder, reader)
     cards = collector.cards(files, progress)
     if not cards:
         raise DocumentError(f"None of the {len(files)} documents can be read: {collector.skipped[0].reason}")

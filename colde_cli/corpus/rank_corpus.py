@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from colde_cli.corpus.finding import ALL, Filter, Skipped, file_identity
 from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.lance_store import LanceIndex
-from colde_cli.corpus.pipeline import Budget, Collector, CorpusReader, StageClock, StageTimes
+from colde_cli.corpus.pipeline import AS_IT_IS, Budget, Collector, CorpusReader, StageClock, StageTimes
 from colde_cli.corpus.records import Card
 from colde_cli.corpus.side_file import find_candidates
 from colde_cli.documents.document import Document
@@ -28,9 +28,6 @@ from colde_cli.scoring.score import ACCURACY, ScorePart, cosines, scores_with_ma
 from colde_cli.settings import CORPUS
 from colde_cli.similarity.chunk_scores import closest_sections, tables
 from colde_cli.similarity.plain_data import field_data, model_data, pages_data, parts_data, rounded
-
-if TYPE_CHECKING:
-    from colde_cli.similarity.boilerplate import Boilerplate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -200,9 +197,8 @@ def _excerpt(query: Encoding, section: int, other: Encoding, partner: int) -> st
 def encode_query(
     source: str | Path | Document,
     encoder: DocumentEncoder,
+    reader: CorpusReader = AS_IT_IS,
     *,
-    password: str | None = None,
-    boilerplate: Boilerplate | None = None,
     progress: Progress | None = None,
 ) -> Encoding:
     """Encode a file, or standard input for "-"; a file that the encoder's cache knows is not read again.
@@ -212,9 +208,8 @@ def encode_query(
     Raises:
         DocumentError: it cannot be read, or nothing of it is left.
     """
-    reader = CorpusReader(password, boilerplate)
     if isinstance(source, Document):
-        return encoder.encode(source if boilerplate is None else boilerplate.without(source), progress)
+        return encoder.encode(reader.without_boilerplate(source), progress)
     path, store = Path(source), reader.store(encoder)
     try:
         key = store.key(path) if source != "-" and path.is_file() else None
@@ -237,8 +232,7 @@ def rank_files(
     top: int = 10,
     min_score: float | None = None,
     explain: bool = False,
-    password: str | None = None,
-    boilerplate: Boilerplate | None = None,
+    reader: CorpusReader = AS_IT_IS,
     field: Field | Literal["corpus"] | None = CORPUS,
     budget: float | None = None,
     chosen: Filter | None = None,
@@ -249,8 +243,8 @@ def rank_files(
 
     Files that cannot be read are skipped and listed. With a cache in `encoder`, files of an earlier run are not even
     read again. Arguments are those of `colde_cli.rank`; the corpus is a list of files such as `corpus.finding.walk`
-    finds, `glob` of `chosen` counts where they are listed, not here, and text of `boilerplate` is left out of all: the
-    query should have been read in the same way. `clock` says meanwhile how far reading and encoding are.
+    finds, `glob` of `chosen` counts where they are listed, not here, and `reader` reads all of them: the query should
+    have been read by it, too. `clock` says meanwhile how far reading and encoding are.
     """
     chosen, clock = chosen or ALL, clock or StageClock()
     every, itself = one_or_more(corpus), file_identity(query.document.path)
@@ -259,7 +253,7 @@ def rank_files(
     own = [query] if len(files) < len(every) else []
     files = [path for path in files if chosen.takes_file(path)]
     limit = None if budget is None else Budget(query, budget)
-    collector = Collector(encoder, CorpusReader(password, boilerplate), clock, limit)
+    collector = Collector(encoder, reader, clock, limit)
     cards = collector.cards(files, progress)
     if field == CORPUS:
         field = collector.field(cards, *own)
@@ -273,7 +267,7 @@ def rank_files(
         searched=len(cards),
         encoded=collector.encoded,
         skipped=collector.skipped,
-        like=boilerplate.sources if boilerplate is not None else (),
+        like=reader.boilerplate.sources if reader.boilerplate is not None else (),
         half_read=_half_read(query, sorted((card.path, card.warnings) for card in cards)),
         field=None if field is None else field.profile.info,
         unencoded=collector.unencoded,

@@ -32,9 +32,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from colde_cli.corpus.finding import Skipped
-from colde_cli.corpus.pipeline import CorpusReader, encode_each, skipping
+from colde_cli.corpus.pipeline import AS_IT_IS, CorpusReader, encode_each, skipping
 from colde_cli.corpus.records import open_encoding, pack, pack_encoding, unpack
 from colde_cli.documents.document import document_header, document_of
+from colde_cli.documents.pdf.scans import way_of_reading
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import ClusterError, MissingExtraError, ModelError
 from colde_cli.settings import known_models
@@ -65,13 +66,14 @@ class RayCluster:
     gpus: float = 0.0
 
     def encode_files(
-        self, files: Iterable[Path], encoder: DocumentEncoder
+        self, files: Iterable[Path], encoder: DocumentEncoder, reader: CorpusReader = AS_IT_IS
     ) -> Generator[Encoding | Skipped, None, None]:
         """Read and encode files; yield each once, in the order of completion, with its path as in `files`.
 
         Args:
             files: the same paths on all nodes, on a shared folder.
             encoder: which model to use; nodes need the same colde and model.
+            reader: how files are read; nodes need the same OCR.
 
         Raises:
             ClusterError: the cluster is not there, is lost, or a node has another model.
@@ -84,11 +86,11 @@ class RayCluster:
         with _connected(self.address) as ray:
             while window:
                 with _ray_trouble(ray):
-                    yield from self._encode_window(ray, window, encoder)
+                    yield from self._encode_window(ray, window, encoder, reader)
                 window = list(islice(waiting, _WINDOW))
 
     def _encode_window(
-        self, ray: ModuleType, window: Sequence[Path], encoder: DocumentEncoder
+        self, ray: ModuleType, window: Sequence[Path], encoder: DocumentEncoder, reader: CorpusReader
     ) -> Iterator[Encoding | Skipped]:
         import pyarrow as pa
 
@@ -99,7 +101,13 @@ class RayCluster:
         model = (_portable_model(encoder), encoder.info.precision, encoder.identity, self.gpus > 0)
         dataset = (
             ray.data.from_arrow([paths.slice(start, size) for start in range(0, len(window), size)])
-            .map_batches(read_batch, batch_format="pyarrow", batch_size=_BATCH, num_cpus=_READ_CORES)
+            .map_batches(
+                read_batch,
+                fn_kwargs={"ocr": reader.ocr, "way": way_of_reading(reader.ocr)},
+                batch_format="pyarrow",
+                batch_size=_BATCH,
+                num_cpus=_READ_CORES,
+            )
             .map_batches(
                 BatchEncoder,
                 fn_constructor_args=model,
@@ -130,11 +138,22 @@ class RayCluster:
         return float(resources["GPU"]) / self.gpus
 
 
-def read_batch(batch: pa.Table) -> pa.Table:
-    """Read the files of a table with a column `path`; see `READ` above."""
+def read_batch(batch: pa.Table, ocr: str | None = None, way: str | None = None) -> pa.Table:
+    """Read the files of a table with a column `path`; see `READ` above.
+
+    Args:
+        batch: of files.
+        ocr: which pages to read by OCR, as for `read`.
+        way: what `way_of_reading` says of this mode where the work was given out; None for anything.
+
+    Raises:
+        ModelError: this node has another OCR, or none.
+    """
     import pyarrow as pa
 
-    read = skipping(CorpusReader().read)
+    if way not in (None, way_of_reading(ocr)):
+        raise ModelError(f"{socket.gethostname()} has another OCR than the caller; install the same colde[ocr] there.")
+    read = skipping(CorpusReader(ocr=ocr).read)
     items = [read(Path(os.fsdecode(path))) for path in batch["path"].to_pylist()]
     reasons = [item.reason if isinstance(item, Skipped) else None for item in items]
     documents = [None if isinstance(item, Skipped) else pack(document_header(item, item.title), {}) for item in items]

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Chunk, Document, Span, document_header, document_of, kept_title
 from colde_cli.documents.passages import Passage
+from colde_cli.documents.pdf.scans import way_of_reading
 from colde_cli.encoder.checksums import CHECKSUMS, record_checksums
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, Vectors
 from colde_cli.encoder.vector_cache import Cache, digest, file_digest
@@ -316,6 +317,16 @@ def reader_digest() -> bytes:
     """Hash of the code of all readers: when one changes, files are read again."""
     folder = Path(__file__).parents[1] / "documents"
     return digest(*(path.read_bytes() for path in sorted(folder.rglob("*.py"))))
+
+
+def reading_digest(ocr: str) -> bytes:
+    """Hash of all that changes what is read in a file, and after it the mode of OCR in plain letters."""
+    return digest(reader_digest(), way_of_reading(ocr).encode()) + ocr.encode()
+
+
+def mode_of(reading: bytes) -> str:
+    """The mode of OCR in a `reading_digest`; earlier versions had none."""
+    return reading[len(digest()) :].decode(errors="replace") or "never"
 
 
 def _opened(blob: bytes | None, path: Path, make: Callable[[Path, Header, Arrays], Opened]) -> Opened | None:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from colde_cli.corpus.finding import ALL, Filter, Skipped
 from colde_cli.corpus.first_stage import Measure
 from colde_cli.corpus.near_pairs import text_words
-from colde_cli.corpus.pipeline import Collector, CorpusReader
+from colde_cli.corpus.pipeline import AS_IT_IS, Collector, CorpusReader
 from colde_cli.corpus.records import Card
 from colde_cli.corpus.stores import DocumentStore
 from colde_cli.encoder.encoding import DocumentEncoder, RuntimeInfo
@@ -132,7 +132,7 @@ def find_clusters(
     chosen: Filter | None = None,
     min_score: float | None = None,
     resolution: float = 1.0,
-    password: str | None = None,
+    reader: CorpusReader = AS_IT_IS,
     field: Field | Literal["corpus"] | None = CORPUS,
     progress: Callable[[int], None] | None = None,
 ) -> Clusters:
@@ -158,7 +158,7 @@ def find_clusters(
             known = corpus.field(encoder) if field == CORPUS else field
             grouping = _Grouping(cards, lambda path: corpus.document(numbers[path]).text, encoder, known)
             return grouping.clusters(min_score, resolution, 0, corpus.bad_files())
-    collector = Collector(encoder, CorpusReader(password))
+    collector = Collector(encoder, reader)
     cards = collector.cards(corpus, progress)
     known = collector.field(cards) if field == CORPUS else field
     grouping = _Grouping(cards, lambda path: collector.encoding(path).document.text, encoder, known)

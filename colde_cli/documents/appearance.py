@@ -30,7 +30,8 @@ MOST_PICTURES = 2_000
 """Maximum number of pictures of a document that are decoded; more keep the digest of what is stored."""
 _RESTARTS = 3
 _PLACE = re.compile(r"page (\d+) image (\d+)")
-_FORMATS = ("pdf", "docx", "odt")
+_PAGED = ("pdf", "picture")  # a picture keeps a copy as a PDF
+_FORMATS = (*_PAGED, "docx", "odt")
 _ABOUT_COUNTS = frozenset((OutsideKind.LINKS, OutsideKind.FORM_VALUES))
 _ON_PAGES = frozenset((OutsideKind.HEADERS, OutsideKind.FOOTERS, OutsideKind.ROTATED, OutsideKind.CONTENTS))
 """Kinds of texts that pages always show."""
@@ -62,7 +63,7 @@ def settled(a: Document, b: Document, *, same_body: bool, password: str | None =
     if a.format not in _FORMATS:
         return a, b
     a, b = _with_pixels(a, b, password)
-    pages = _pages_to_draw(a, b) if a.format == "pdf" else []
+    pages = _pages_to_draw(a, b) if a.format in _PAGED else []
     if not same_body:
         textless = {*a.report.pages_without_text, *b.report.pages_without_text}
         pages = [number for number in pages if number in textless]
@@ -105,7 +106,7 @@ def _places(document: Document, wanted: set[str]) -> dict[str, Any]:
     for part in _pictures(document):
         if part.digest in wanted and part.digest not in places and len(places) < MOST_PICTURES:
             place = _PLACE.fullmatch(part.source)
-            if document.format != "pdf":
+            if document.format not in _PAGED:
                 places[part.digest] = part.source
             elif place is not None:
                 places[part.digest] = (int(place[1]), int(place[2]))
@@ -157,8 +158,9 @@ def _both(a: Document, b: Document, look: Callable[[Document], Looks | None]) ->
 def _look(document: Document, task: str, places: Mapping[Any, Any], password: str | None) -> Looks | None:
     """Let a reader process look at pages, or at pictures in their places; None if there is no file."""
     looks: dict[Any, str | None] = {}
-    request = {"task": task, "format": document.format, "password": password}
-    with _reopened(document) as file:
+    kind = "pdf" if document.format in _PAGED else document.format
+    request = {"task": task, "format": kind, "password": password}
+    with reopened(document) as file:
         if file is None:
             return None
         for _ in range(_RESTARTS + 1):
@@ -186,8 +188,8 @@ def _look_once(file: BinaryIO, request: dict[str, Any], looks: dict[Any, str | N
 
 
 @contextlib.contextmanager
-def _reopened(document: Document) -> Iterator[BinaryIO | None]:
-    """Open the file of a document again; None if it is gone or has changed."""
+def reopened(document: Document) -> Iterator[BinaryIO | None]:
+    """Open the file of a document again, of a picture its PDF; None if it is gone or has changed."""
     if document.copy is not None:
         with document.copy.opened() as copy:
             yield copy

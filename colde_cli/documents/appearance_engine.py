@@ -73,12 +73,38 @@ def send_pages(document: Handle, request: Request) -> None:
 
 
 def drawn(document: Handle, form: Handle, number: int) -> str | None:
-    """Draw a page on white, one pixel for a point, with its annotations and fields; return a digest of it."""
+    """Draw a page with one pixel for a point; return a digest of it."""
+    made = draw_page(document, form, number, 1.0, _MAX_SIDE)
+    if made is None:
+        return None
+    page, bitmap, size = made
+    digest = hashlib.sha256(f"{size[0]:.2f} {size[1]:.2f} ".encode())
+    digest.update(bytes_of(bitmap))
+    pdfium.FPDFBitmap_Destroy(bitmap)
+    pdfium.FPDF_ClosePage(page)
+    return digest.hexdigest()
+
+
+def draw_page(
+    document: Handle, form: Handle, number: int, dots: float, longest: int
+) -> tuple[Handle, Handle, tuple[float, float]] | None:
+    """Draw a page on white, with its annotations and fields; the caller frees the page and its bitmap.
+
+    Args:
+        document: of PDFium.
+        form: its fields.
+        number: of the page, 1-based.
+        dots: pixels for a point.
+        longest: maximum number of pixels of a side; larger pages are drawn smaller.
+
+    Returns:
+        The page, its bitmap, and its width and height in points; None if PDFium cannot draw it.
+    """
     page = pdfium.FPDF_LoadPage(document, number - 1)
     if not page:
         return None
     size = pdfium.FPDF_GetPageWidthF(page), pdfium.FPDF_GetPageHeightF(page)
-    scale = min(1.0, _MAX_SIDE / max(*size, 1))
+    scale = min(dots, longest / max(*size, 1))
     width, height = (max(1, math.ceil(side * scale)) for side in size)
     bitmap = pdfium.FPDFBitmap_CreateEx(width, height, pdfium.FPDFBitmap_BGRx, None, 0)
     if not bitmap:
@@ -87,11 +113,7 @@ def drawn(document: Handle, form: Handle, number: int) -> str | None:
     area = (0, 0, width, height, 0, pdfium.FPDF_ANNOT)
     pdfium.FPDF_RenderPageBitmap(bitmap, page, *area)
     pdfium.FPDF_FFLDraw(form, bitmap, page, *area)
-    digest = hashlib.sha256(f"{size[0]:.2f} {size[1]:.2f} ".encode())
-    digest.update(bytes_of(bitmap))
-    pdfium.FPDFBitmap_Destroy(bitmap)
-    pdfium.FPDF_ClosePage(page)
-    return digest.hexdigest()
+    return page, bitmap, size
 
 
 def bytes_of(bitmap: Handle) -> Handle:

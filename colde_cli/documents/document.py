@@ -237,12 +237,13 @@ class Document:
         text: the whole text, paragraphs separated by a blank line.
         sections: in reading order; they cover all of `text` except blanks between them.
         page_starts: offset in `text` at which each page begins; empty where the source has no pages.
-        format: "pdf", "docx", "odt", "html", "tex", "markdown" or "text"; "" for text without a file.
+        format: "pdf", "picture", "docx", "odt", "html", "tex", "markdown" or "text"; "" for text without a file.
         digest: SHA-256 of the bytes of the file; "" for text without a file.
         outside: texts that are not part of `text`, in the order of the file.
         parts: what the file holds that is not read, in its order.
         numbers: that a program counts before headings, paragraphs and rows of tables, in the order of `text`.
-        copy: of a source that cannot be opened again; None of other sources, and where nobody would look at it again.
+        copy: of a source that cannot be opened again, or of a picture as a PDF; None of other sources, and where nobody
+            would look at it again.
     """
 
     path: str

@@ -42,6 +42,15 @@ FORMATS: Mapping[str, FileFormat] = {
         max_bytes=512 << 20,
         has_lines=False,
     ),
+    "picture": FileFormat(
+        noun="a picture",
+        suffixes=(".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp"),
+        held=_PAGED | kinds_of(("rotated-text", "contents", "pictures", "appearance")),
+        reader=f"{_ROOM}.pdf.pictures:read_picture",
+        takes_file=True,
+        max_bytes=256 << 20,
+        has_lines=False,
+    ),
     "text": FileFormat("a text file", (".txt",), _PAGED | {OutsideKind.CONTENTS}, f"{_ROOM}.plain_text:read_text"),
     # Markdown can hold HTML.
     "markdown": FileFormat("a Markdown file", (".md", ".markdown"), _OFFICE, f"{_ROOM}.markdown:read_markdown"),
@@ -57,3 +66,5 @@ FORMATS: Mapping[str, FileFormat] = {
 """The formats by the name that a `Document` has."""
 OF_SUFFIX: Mapping[str, str] = {end: name for name, one in FORMATS.items() for end in one.suffixes}
 """The format of a suffix."""
+SEARCHED_SUFFIXES = frozenset(end for end, name in OF_SUFFIX.items() if name != "picture")
+"""Suffixes of the files that are documents wherever they lie; a picture in a folder may be anything."""

@@ -24,6 +24,7 @@ from colde_cli.documents.stages import stage
 from colde_cli.errors import LimitError, MissingFileError, NoTextError, OptionError, UnsupportedFormatError
 
 _ENGINES = {"pdf": "colde_cli.documents.pdf.pdfium_engine", "html": PAGE_ENGINE}
+_PAGED = frozenset(("pdf", "picture"))
 LOOKED_AT = frozenset(("pdf", "docx", "odt"))
 """Formats with pictures or pages that a comparison may look at again; see `appearance.py`."""
 _TRACKED = frozenset(("docx", "odt"))
@@ -33,11 +34,7 @@ SUPPORTED_SUFFIXES = frozenset(OF_SUFFIX)
 SNIFFED = 4096
 """Bytes at the beginning of a file that show its kind."""
 _SIGNATURES = (
-    (b"\x89PNG\r\n", "a PNG image", "run OCR on it and save the result as PDF"),
-    (b"\xff\xd8\xff", "a JPEG image", "run OCR on it and save the result as PDF"),
-    (b"GIF8", "a GIF image", "run OCR on it and save the result as PDF"),
-    (b"II*\x00", "a TIFF image", "run OCR on it and save the result as PDF"),
-    (b"MM\x00*", "a TIFF image", "run OCR on it and save the result as PDF"),
+    (b"GIF8", "a GIF image", "save it as PNG"),
     (b"{\\rtf", "an RTF document", "save it as .docx or .odt"),
     (b"%!PS", "a PostScript file", "convert it to PDF"),
     (b"\x1f\x8b", "a gzip archive", "unpack it"),
@@ -50,6 +47,7 @@ _SIGNATURES = (
         "fetch the file itself with: git lfs pull",
     ),
 )
+_PICTURE = re.compile(rb"\x89PNG\r\n|\xff\xd8\xff|II[*+]\0|MM\0[*+]|RIFF....WEBP", re.DOTALL)
 _PDF_LINE = re.compile(rb"%PDF-\d\.\d[ \t]*[\r\n]")
 _ZIP = b"PK\x03\x04"
 _OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument"
@@ -79,19 +77,19 @@ def read(
     rejects: bool = False,
     ocr: str | None = None,
 ) -> Document:
-    """Read a PDF, Word, OpenDocument, HTML, LaTeX, Markdown or text file.
+    """Read a PDF, picture, Word, OpenDocument, HTML, LaTeX, Markdown or text file.
 
-    PDFs, web pages and large files are read in separate processes, so that threads can read several at once.
+    PDFs, pictures, web pages and large files are read in separate processes, so that threads can read several at once.
 
     Args:
         source: path of the file; "-" reads standard input and finds its kind by content.
         password: of an encrypted PDF.
-        pages: first and last page of a PDF to read, 1-based and inclusive; None for all.
+        pages: first and last page of a PDF or TIFF file to read, 1-based and inclusive; None for all.
         stdin: replaces standard input.
         stream: read this in place of the file, whose name then only shows its kind and stands in messages.
         textless: take a file without text too, such as a scan; its document has no sections.
         rejects: read tracked changes as rejected, not as accepted.
-        ocr: which pages of a PDF to read by OCR: "auto", "always" or "never"; None for COLDE_OCR, else "auto".
+        ocr: which pages to read by OCR: "auto", "always" or "never"; None for COLDE_OCR, else "auto".
 
     Raises:
         DocumentError: the file cannot be read; its class says why.
@@ -198,7 +196,7 @@ def _read_open(
         raise LimitError(
             f"Cannot read {shown}: it is larger than {limit >> 20} MiB, the most that colde reads; split it."
         )
-    if pages and kind != "pdf":
+    if pages and kind not in _PAGED:
         raise OptionError(
             f"Leave out --pages: {shown} has no pages; colde text --pages writes that part of a PDF to a file."
         )
@@ -208,6 +206,10 @@ def _read_open(
         from colde_cli.documents.pdf.read_pdf import read_pdf
 
         document = read_pdf(file, path, name, password, pages, textless=textless, ocr=ocr)
+    elif kind == "picture":
+        from colde_cli.documents.pdf.pictures import read_picture
+
+        document = read_picture(file, path, name, pages, textless=textless, ocr=ocr)
     elif kind == "html" or size > (LARGE_OFFICE_BYTES if kind in ("docx", "odt") else LARGE_TEXT_BYTES):
         document = read_apart(kind, file, path, name, rejects=rejects)
     else:
@@ -218,7 +220,7 @@ def _read_open(
 
 
 def read_here(kind: str, file: BinaryIO, path: str, name: str, *, rejects: bool = False) -> Document:
-    """Read an open file of any kind but PDF and HTML in this process, and import no other reader."""
+    """Read an open file of any kind but PDF, pictures and HTML in this process, and import no other reader."""
     module, _, function = FORMATS[kind].reader.partition(":")
     read_kind: Callable[..., Document] = getattr(import_module(module), function)
     options = {"rejects": rejects} if kind in _TRACKED else {}
@@ -226,7 +228,7 @@ def read_here(kind: str, file: BinaryIO, path: str, name: str, *, rejects: bool 
 
 
 def kind_of_file(head: bytes, suffix: str, shown: str) -> str:
-    """Find the kind of a file: "pdf", "docx", "odt", "html", "tex", "markdown" or "text".
+    """Find the kind of a file: "pdf", "picture", "docx", "odt", "html", "tex", "markdown" or "text".
 
     Args:
         head: its first `SNIFFED` bytes.
@@ -241,6 +243,8 @@ def kind_of_file(head: bytes, suffix: str, shown: str) -> str:
         return "pdf"
     if head.startswith(_ZIP):
         return _kind_of_archive(head, suffix, shown)
+    if _PICTURE.match(head):
+        return "picture"
     for signature, kind, remedy in _SIGNATURES:
         if head.startswith(signature):
             _refuse(shown, kind, remedy)

@@ -64,18 +64,19 @@ class Review:
     other: tuple[str, ...] = ()  # what stands in the text around these: salutation, introduction, closing
 
 
-def read_review(path: str | Path, *, password: str | None = None) -> Review:
+def read_review(path: str | Path, *, password: str | None = None, ocr: str | None = None) -> Review:
     """Read a review.
 
     Args:
         path: of a file of any kind that colde reads; "-" for standard input.
         password: of an encrypted PDF.
+        ocr: which pages of a PDF to read by OCR, as for `read`.
 
     Raises:
         DocumentError: the file cannot be read; the class says why.
     """
     try:
-        document = read(path, password=password)
+        document = read(path, password=password, ocr=ocr)
     except NoTextError:
         raise NoTextError(f"Cannot read {shown_as(str(path))}: it has neither text nor comments on a text.") from None
     listed, other = listed_remarks(document)

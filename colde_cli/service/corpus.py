@@ -14,6 +14,7 @@ from typing import Any, Literal
 from colde_cli import Encoding, Filter, Model, Ranking, open_index
 from colde_cli.errors import DocumentError, MissingFileError, OptionError
 from colde_cli.types import (
+    CorpusReader,
     DocumentEncoder,
     DocumentStore,
     HalfRead,
@@ -73,15 +74,15 @@ class ServedCorpus:
     there; it may be brought up to date meanwhile.
     """
 
-    def __init__(self, named: str | Path, encoder: DocumentEncoder) -> None:
-        """Serve a folder or an index, by its path or its URL.
+    def __init__(self, named: str | Path, encoder: DocumentEncoder, ocr: str | None = None) -> None:
+        """Serve a folder or an index, by its path or its URL; `ocr` is as for `read`, of uploads as well.
 
         Raises:
             MissingFileError: there is no such folder.
             BadIndexError: it is an index that is damaged, or of another model.
         """
         place = Path(named)
-        self.encoder, self._place, self._folder = encoder, place, place.resolve()
+        self.encoder, self.ocr, self._place, self._folder = encoder, ocr, place, place.resolve()
         self._index = None if not is_index(named) else str(named) if "://" in str(named) else place.absolute()
         self._lock = threading.Lock()
         self._known: tuple[str, Mapping[str, int]] = ("", {})
@@ -160,7 +161,7 @@ class ServedCorpus:
             path = self._files().get(name)
             if path is None:
                 raise MissingFileError(missing)
-            return Model(self.encoder).encode(path, progress=progress)
+            return Model(self.encoder).encode(path, ocr=self.ocr, progress=progress)
         with open_index(self._index) as index, index.reading():
             number = self._numbers(index).get(name)
             if number is None:
@@ -184,6 +185,7 @@ class ServedCorpus:
                 query,
                 tuple(self._files(wanted.chosen.glob).values()),
                 self.encoder,
+                reader=CorpusReader(ocr=self.ocr),
                 budget=wanted.budget,
                 progress=progress,
                 clock=None if progress is None else StageClock(partial(progress, 0)),

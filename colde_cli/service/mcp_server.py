@@ -25,7 +25,7 @@ from colde_cli.errors import ColdeError, MissingFileError, OptionError
 from colde_cli.service.corpus import Progress, Wanted
 from colde_cli.service.requests import BUDGET_TEXT, DATE_TEXT, GLOB_TEXT, SECTION_TEXT, Workers, asked_filter
 from colde_cli.settings import VERSION
-from colde_cli.types import StageClock, find_files, is_index, rank_files, rank_index
+from colde_cli.types import CorpusReader, StageClock, find_files, is_index, rank_files, rank_index
 from colde_cli.views.agent import (
     ComparisonAnswer,
     PassagesAnswer,
@@ -57,10 +57,11 @@ class Library:
 
     Attributes:
         roots: the folders, links resolved.
+        ocr: which pages are read by OCR.
     """
 
-    def __init__(self, roots: Sequence[Path], model: Model) -> None:
-        """Read below `roots` only; the model is loaded when it is first needed.
+    def __init__(self, roots: Sequence[Path], model: Model, ocr: str | None = None) -> None:
+        """Read below `roots` only; the model is loaded when it is first needed; `ocr` is as for `read`.
 
         Raises:
             MissingFileError: one of the folders does not exist.
@@ -69,7 +70,7 @@ class Library:
             if not root.is_dir():
                 raise MissingFileError(f"There is no folder {root}; name one for --root.")
         self.roots = tuple(root.resolve() for root in roots)
-        self._model = model
+        self._model, self.ocr = model, ocr
         self._lock = Lock()
         self._under_way: dict[tuple[Any, ...], Lock] = {}
         self._compared: OrderedDict[tuple[Any, ...], Comparison] = OrderedDict()
@@ -111,7 +112,7 @@ class Library:
             one = self._under_way.setdefault(key, Lock())
         with one:
             if key not in self._compared:
-                encodings = (self._model.encode(path, progress=progress) for path in paths)
+                encodings = (self._model.encode(path, ocr=self.ocr, progress=progress) for path in paths)
                 comparison = self._model.compare(*encodings, progress=progress)
                 with self._lock:
                     self._compared[key] = comparison
@@ -124,13 +125,14 @@ class Library:
         """Order the documents of a folder or an index by their score with one; `progress` counts documents."""
         path, place, options = self.path(query), self.path(corpus), {**wanted.options(), "progress": progress}
         looked = None if progress is None else partial(progress, 0)
-        encoding = self._model.encode(path, progress=None if looked is None else lambda _: looked())
+        encoding = self._model.encode(path, ocr=self.ocr, progress=None if looked is None else lambda _: looked())
         if is_index(place):
             with open_index(place) as index:
                 return rank_index(encoding, index, self._model.encoder, **options)
         files, _ = find_files(place, wanted.chosen.glob, within=self.roots)
         clock = None if looked is None else StageClock(looked)
-        return rank_files(encoding, files, self._model.encoder, budget=wanted.budget, clock=clock, **options)
+        options |= {"reader": CorpusReader(ocr=self.ocr), "budget": wanted.budget, "clock": clock}
+        return rank_files(encoding, files, self._model.encoder, **options)
 
 
 def create_server(library: Library) -> MCPServer[Any]:
@@ -212,7 +214,7 @@ def create_server(library: Library) -> MCPServer[Any]:
 
         def job(progress: Progress) -> PassagesAnswer:
             if not compared_with:
-                return document_answer(read(library.path(document)), max_characters, cursor, page)
+                return document_answer(read(library.path(document), ocr=library.ocr), max_characters, cursor, page)
             pairs = library.compare(document, compared_with, progress)
             return pairs_answer(pairs, max_characters, cursor, page, changed=not all_pairs)
 

@@ -211,7 +211,7 @@ class Service:
         if (named.file.size or 0) > self._upload_bytes:
             raise too_large(self._upload_bytes)
         name = file_name(named.file.filename or "")
-        document = read(name, password=password, stream=named.file.file)
+        document = read(name, password=password, ocr=self.corpus.ocr, stream=named.file.file)
         # A path could be that of a file of this machine. Ranking would then take that file for the query's own.
         upload = Upload(name, self.corpus.encoder.encode(replace(document, path=""), progress))
         return upload, self._uploads.keep(upload)

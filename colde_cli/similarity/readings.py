@@ -35,6 +35,11 @@ _ALIKE = str.maketrans(
 )
 _PAIRS = (("rn", "m"), ("nn", "m"), ("cl", "d"), ("vv", "w"), ("ii", "u"), ("11", "u"))
 """Letters that run together, after those that look alike are one."""
+_FAINT = re.compile(r"[\s.,;:'’‘`´\"“”„″′·•_]*")
+"""Signs so small that OCR loses them, and sees them in a speck."""
+_RAISED = re.compile(r"[\^_](?:\(([^()]*)\))?")
+"""How a text shows that letters are raised or lowered, which OCR does not see."""
+_LIGATURES = re.compile("f+[il]+")
 _BLANKS = re.compile(r"[\s-]+")
 
 
@@ -50,17 +55,18 @@ def with_readings(pairs: Sequence[PassagePair], a: Document, b: Document) -> lis
 
 
 def look_alike(a: str, b: str) -> bool:
-    """Whether OCR may take words for others: the same but for letters that look alike, blanks and hyphens."""
-    return _form(a) == _form(b)
+    """Whether OCR may take words for others: the same but for letters that look alike, blanks, hyphens, faint signs."""
+    faint = _FAINT.fullmatch(a) and _FAINT.fullmatch(b)
+    return bool(faint) or _form(a) == _form(b)
 
 
 def _form(text: str) -> str:
-    plain = unicodedata.normalize("NFKC", text)
+    plain = _RAISED.sub(r"\1", unicodedata.normalize("NFKC", text)).replace("∗", "*")
     # A letter with another accent, or without, is the same letter.
     bare = "".join(sign for sign in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(sign))
     for letters, one in _PAIRS:
         bare = bare.replace(letters, one)
-    form = _BLANKS.sub("", bare.translate(_ALIKE)).casefold()
+    form = _BLANKS.sub("", _LIGATURES.sub("f", bare).translate(_ALIKE)).casefold()
     for letters, one in _PAIRS:
         form = form.replace(letters, one)
     return form

@@ -188,7 +188,7 @@ def read_both(
     Returns:
         The documents, the templates whose text was left out of both, and what `meanwhile` returned.
     """
-    password = reading.get("password")
+    password, ocr = reading.get("password"), reading.get("ocr")
     if a == b == "-":
         raise OptionError("Only one of the two documents can come from standard input.")
     check_templates(ignore)
@@ -197,12 +197,12 @@ def read_both(
         waiting = [pool.submit(_read, source, **reading, textless=True) for source in (a, b)]
         with stage("opening the model"):
             done = meanwhile()
-        templates, boilerplate = read_templates(ignore, password)
+        templates, boilerplate = read_templates(ignore, password, ocr)
         with stage("reading"):
             first, second = (document.result() for document in waiting)
     for document, other in ((first, second), (second, first)):
         # What a scan says is not known; a Word file without text says nothing.
-        if other.sections and not document.sections and document.format == "pdf":
+        if other.sections and not document.sections and document.format in ("pdf", "picture"):
             from colde_cli.documents.pdf.read_pdf import textless_error
 
             raise textless_error(document)
@@ -221,11 +221,13 @@ def check_templates(ignore: IgnoreOptions) -> None:
         raise OptionError(f"{called('ignore.like')} cannot read from standard input; name a file.")
 
 
-def read_templates(ignore: IgnoreOptions, password: str | None) -> tuple[tuple[Document, ...], Boilerplate | None]:
+def read_templates(
+    ignore: IgnoreOptions, password: str | None, ocr: str | None
+) -> tuple[tuple[Document, ...], Boilerplate | None]:
     """The documents whose text is to be left out, read, and their text; None where there are none."""
     if not ignore.like:
         return (), None
     from colde_cli.similarity.boilerplate import Boilerplate
 
-    templates = tuple(read_file(path, password=password) for path in ignore.like)
+    templates = tuple(read_file(path, password=password, ocr=ocr) for path in ignore.like)
     return templates, Boilerplate(templates, ignore)

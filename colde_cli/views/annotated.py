@@ -9,6 +9,7 @@ from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from colde_cli.documents.appearance import reopened
 from colde_cli.documents.document import shown_as
 from colde_cli.documents.pdf.places import Entry, Quad, write_marked
 from colde_cli.documents.reading import SNIFFED, kind_of_file
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 PagePair = tuple[int, int]
 """A page of A and a page of B; 0 for none."""
+_CHANGED = "it changed after it was read; compare it again."
 _NO_PLACES = "the places of its words are not known; print it to a new PDF."
 
 
@@ -59,7 +61,7 @@ def check_annotation(folder: Path, a: str, b: str, inputs: Iterable[str]) -> Non
 
 
 def why_no_pages(path: str) -> str:
-    """Say why a document has no pages to mark; "" for a PDF, and for a file that reading will report."""
+    """Say why a document has no pages to mark; "" for a PDF or a picture, and for a file that reading will report."""
     if path == "-":
         return "it comes from standard input; save it to a file first."
     try:
@@ -67,7 +69,7 @@ def why_no_pages(path: str) -> str:
             kind = kind_of_file(file.read(SNIFFED), Path(path).suffix.lower(), path)
     except (OSError, ValueError, DocumentError):
         return ""
-    return "" if kind == "pdf" else "it is no PDF file."
+    return "" if kind in ("pdf", "picture") else "it is no PDF file."
 
 
 def write_annotated(
@@ -93,11 +95,13 @@ def write_annotated(
 def _write(
     comparison: Comparison, side: Side, target: Path, password: str | None, pages: tuple[int, int] | None
 ) -> Annotated:
-    path = (comparison.a if side == "a" else comparison.b).document.path
-    shown = shown_as(path)
-    if reason := why_no_pages(path):
+    document = (comparison.a if side == "a" else comparison.b).document
+    shown = shown_as(document.path)
+    if reason := why_no_pages(document.path):
         return Annotated(shown, None, f"is not annotated: {reason}")
-    with Path(path).open("rb") as file:
+    with reopened(document) as file:
+        if file is None:
+            return Annotated(shown, None, f"is not annotated: {_CHANGED}")
         made = read_marks(comparison, side, file, password, pages)
         if made is None:
             return Annotated(shown, None, f"is not annotated: {_NO_PLACES}")
@@ -127,7 +131,9 @@ def write_side_by_side(
         for letter, name, count in zip("AB", names_apart(paths), counts, strict=True)
         for number in range(1, count + 1)
     ]
-    with Path(paths[0]).open("rb") as a, Path(paths[1]).open("rb") as b:
+    with reopened(comparison.a.document) as a, reopened(comparison.b.document) as b:
+        if a is None or b is None:
+            raise CorruptFileError(f"Cannot show {shown_as(paths[a is not None])} side by side: {_CHANGED}")
         made = _marks(comparison, "a", a, password, pages)
         # The pages of B are counted after those of A.
         other = _shifted(_marks(comparison, "b", b, password, pages), counts[0])

@@ -46,6 +46,8 @@ def _status_lines(status: IndexStatus) -> Iterator[str]:
     unused = f"; compaction would free {status.unused / 1e6:.1f} MB" if status.unused > status.size / 10 else ""
     yield f"Size       {status.size / 1e6:.1f} MB, {status.bytes_per_document:,} bytes a document{unused}"
     yield f"Files      {_staleness(status)}"
+    if status.ocr != "never":
+        yield f"Scans      read by OCR ({status.ocr})"
     if status.earlier_readers:
         count = plural(status.earlier_readers, "document")
         yield f"Readers    of another version for {count}; read again with: colde index {status.place} --reread"

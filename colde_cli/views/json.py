@@ -211,7 +211,7 @@ def _status_data(status: IndexStatus) -> dict[str, Any]:
     return {
         **_data(status, "documents words chunks bad roots"),
         "model": None if status.model is None else {"name": status.model, "precision": status.precision},
-        **_data(status, "learned_from size bytes_per_document unused earlier_readers"),
+        **_data(status, "learned_from size bytes_per_document unused earlier_readers ocr"),
         **_data(status.staleness, "stale new changed gone trouble"),
     }
 

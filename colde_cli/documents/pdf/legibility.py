@@ -47,16 +47,20 @@ def report_on(
     if unread:
         warnings.append("Values of its form could not be read; print the form to a new PDF and compare that one.")
     blank = [page.number for page in read if page.blank and not page.entries]
+    if lost := [page.number for page in read if page.ocr_failed]:
+        warnings.append(f"{_pages(lost)} could not be read by OCR: more memory or time than a page may take.")
     # A page number alone, on the last page of a letter, hides nothing.
     margins = [page.number for page in read if page.plain and page.number in empty]
     accounted: list[str] = []
-    if pictures := [number for number in empty if number not in (*failed, *blank, *margins)]:
+    if pictures := [number for number in empty if number not in (*failed, *blank, *margins, *lost)]:
         share = f" ({len(pictures)} of {len(read)})" if len(pictures) > 1 else ""
         advice = "OCR found no words." if {*pictures} <= {*tried} else f"if scanned, {RUN_OCR}"
         if len(tried) >= MOST_PAGES:
             advice = f"OCR reads {MOST_PAGES} pages at a time; choose others with --pages."
         accounted.append(f"{only_pictures(pictures, share)}; {advice}")
-    stamped = [page.number for page in read if page.stamped and page.number not in empty and not page.confidences]
+    stamped = [
+        page.number for page in read if page.stamped and page.number not in (*empty, *lost) and not page.confidences
+    ]
     if stamped:
         one = len(stamped) == 1
         accounted.append(

@@ -113,6 +113,7 @@ class PdfPage:
     unread: int = 0  # number of form fields and text boxes that could not be read
     covered: float = 0.0  # share of the page under pictures
     confidences: tuple[float, ...] = ()  # of the words that OCR read on it
+    ocr_failed: bool = False  # OCR took more than its limits on it
     boxes: Sequence[tuple[str, float, Sequence[float]]] = ()  # `page_text.LineBoxes`, if they were asked for
 
     @property

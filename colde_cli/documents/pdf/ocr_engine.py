@@ -15,13 +15,15 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+import signal
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pypdfium2_raw as pdfium
 
-from colde_cli.documents.appearance_engine import bytes_of
+from colde_cli.documents.appearance_engine import bytes_of, draw_page
 from colde_cli.documents.pdf.pdfium_engine import from_head, open_document
 from colde_cli.documents.worker import Request, limit_step, send
 
@@ -31,10 +33,12 @@ Array = Any  # of NumPy, which is imported late
 _DOTS = 200 / 72  # pixels for a point
 _LONGEST_SIDE = 2_600  # pixels of a drawn page; larger pages are drawn smaller
 _SEARCHED_SIDE = 1_280  # pixels of the page in which lines are looked for
-_WHITE = 0xFFFFFFFF
+_PATIENCE = 5  # wall time of a page, by its processor time: other programs run, too
 _BATCH = 6
 _NARROWEST = 320 / 48  # width by height: the recogniser takes nothing narrower
-_WIDEST = 60.0
+_WIDEST = 70.0
+_STRETCH = 1.15
+"""Lines are read so much wider than they are: a column of the recogniser must not hold both of two narrow letters."""
 _MOST_LINES = 1_500
 _TURNED_SHARE = 0.6
 """Share of the lines of a page that must stand upright, or on their heads, before the page is turned."""
@@ -43,6 +47,13 @@ _ASKED = 8
 _SKEW = 20.0  # degrees; steeper lines are no part of a page that was put down askew
 _BLANK = 0.62
 """Share of the height of a line between the middles of two letters beyond the usual distance: a blank was missed."""
+_SPECK = 0.04  # share of a column of a line that may be ink and is none
+_OF_BLANKS = 0.75  # width of a blank that was missed, by those of its line that were seen
+_FEWEST_BLANKS = 3
+"""Minimum number of blanks of a line that tell how wide one is."""
+_USUAL_BLANK = 0.25  # heights of a line
+_OF_LETTERS = 2  # a blank is so much wider than the paper between letters
+_NEAR = 0.2  # heights from the middle of a letter, within which it may stand
 
 
 LineFound = list[Any]
@@ -75,6 +86,9 @@ def answer(request: Request, data: bytes) -> None:
         pdfium.FPDF_SetFormFieldHighlightAlpha(form, 0)
         for number in request["pages"]:
             limit_step(request["step"])
+            if hasattr(signal, "setitimer"):
+                # A page that waits for something takes no processor time.
+                signal.setitimer(signal.ITIMER_REAL, _PATIENCE * request["step"])
             send("begin", number=number)
             picture = draw(document, form, number)
             if picture is None:
@@ -90,6 +104,8 @@ def answer(request: Request, data: bytes) -> None:
         if request["kept"]:
             pdfium.FPDFDOC_ExitFormFillEnvironment(form)
             pdfium.FPDF_CloseDocument(document)
+            if hasattr(signal, "setitimer"):
+                signal.setitimer(signal.ITIMER_REAL, 0)
         del info
     send("end")
 
@@ -101,35 +117,27 @@ def warm_up() -> None:
 
 
 def draw(document: Handle, form: Handle, number: int) -> Picture | None:
-    """Draw a page on white, with its annotations and fields; None if PDFium cannot."""
+    """Draw a page; None if PDFium cannot."""
     import numpy as np
 
-    page = pdfium.FPDF_LoadPage(document, number - 1)
-    if not page:
+    made = draw_page(document, form, number, _DOTS, _LONGEST_SIDE)
+    if made is None:
         return None
-    size = pdfium.FPDF_GetPageWidthF(page), pdfium.FPDF_GetPageHeightF(page)
-    scale = min(_DOTS, _LONGEST_SIDE / max(*size, 1))
-    width, height = (max(1, math.ceil(side * scale)) for side in size)
-    bitmap = pdfium.FPDFBitmap_CreateEx(width, height, pdfium.FPDFBitmap_BGRx, None, 0)
-    if not bitmap:
-        return None
-    pdfium.FPDFBitmap_FillRect(bitmap, 0, 0, width, height, _WHITE)
-    area = (0, 0, width, height, 0)
-    pdfium.FPDF_RenderPageBitmap(bitmap, page, *area, pdfium.FPDF_ANNOT)
-    pdfium.FPDF_FFLDraw(form, bitmap, page, *area, pdfium.FPDF_ANNOT)
+    page, bitmap, size = made
+    width, height = pdfium.FPDFBitmap_GetWidth(bitmap), pdfium.FPDFBitmap_GetHeight(bitmap)
     rows = np.frombuffer(bytes_of(bitmap), np.uint8).reshape(height, -1, 4)
     pixels = np.ascontiguousarray(rows[:, :width, :3])
     corners = []
     for x, y in ((0, 0), (width, 0), (0, height)):
         at = ctypes.c_double(), ctypes.c_double()
-        pdfium.FPDF_DeviceToPage(page, *area, x, y, *at)
+        pdfium.FPDF_DeviceToPage(page, 0, 0, width, height, 0, x, y, *at)
         corners.append([value.value for value in at])
     (left, top), right, down = corners
     pdfium.FPDFBitmap_Destroy(bitmap)
     pdfium.FPDF_ClosePage(page)
     return Picture(
         pixels,
-        scale,
+        min(_DOTS, _LONGEST_SIDE / max(*size, 1)),
         (left, top),
         ((right[0] - left) / width, (right[1] - top) / width),
         ((down[0] - left) / height, (down[1] - top) / height),
@@ -193,8 +201,10 @@ class WordReader:
 
     def texts(self, crops: Sequence[Array]) -> list[tuple[str, list[float], list[float]]]:
         """Read lines: letters, how sure each is, and where its middle is, in heights of the line from its left end."""
+        import cv2
         import numpy as np
 
+        crops = [cv2.resize(crop, None, fx=_STRETCH, fy=1, interpolation=cv2.INTER_CUBIC) for crop in crops]
         shapes = [crop.shape[1] / max(1, crop.shape[0]) for crop in crops]
         read: list[tuple[str, list[float], list[float]]] = [("", [], [])] * len(crops)
         order = sorted(range(len(crops)), key=shapes.__getitem__)
@@ -205,7 +215,7 @@ class WordReader:
             inputs = np.stack([self.recogniser.resize_norm_img(crops[index], widest) for index in batch])
             likely = self.recogniser.session(inputs.astype(np.float32))
             best, sure = likely.argmax(axis=2), likely.max(axis=2)
-            step = inputs.shape[3] / likely.shape[1] / inputs.shape[2]  # heights for a column
+            step = inputs.shape[3] / likely.shape[1] / inputs.shape[2] / _STRETCH  # heights for a column
             for row, index in enumerate(batch):
                 # A letter is where the class changes; class 0 stands between letters (CTC).
                 kept = best[row] != 0
@@ -241,21 +251,37 @@ def _cut_out(pixels: Array, quad: Array) -> Array:
     return cv2.warpPerspective(pixels, matrix, (width, height), borderMode=cv2.BORDER_REPLICATE, flags=cv2.INTER_CUBIC)
 
 
-def _stroke(crop: Array) -> tuple[float, float, float]:
-    """Rows of the ink of a line, its first and its last, and the thickness of its strokes, in heights of the crop."""
+def _ink(crop: Array) -> Array:
+    """Which pixels of a line are ink: letters, dark on light or light on dark."""
     import cv2
-    import numpy as np
 
     grey = cv2.cvtColor(crop, cv2.COLOR_BGR2GRAY)
     _, ink = cv2.threshold(grey, 0, 255, cv2.THRESH_BINARY_INV + cv2.THRESH_OTSU)
-    if ink.mean() > 127:  # light letters on a dark ground
-        ink = 255 - ink
+    return 255 - ink if ink.mean() > 127 else ink
+
+
+def _stroke(ink: Array) -> tuple[float, float, float]:
+    """Rows of the ink of a line, its first and its last, and the thickness of its strokes, in heights of the line."""
+    import cv2
+    import numpy as np
+
     rows = (ink > 0).sum(axis=1)
-    filled = np.flatnonzero(rows > 0.15 * rows.max()) if rows.any() else np.array([0, crop.shape[0] - 1])
+    filled = np.flatnonzero(rows > 0.15 * rows.max()) if rows.any() else np.array([0, ink.shape[0] - 1])
     outlines, _ = cv2.findContours(ink, cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
     around = sum(len(outline) for outline in outlines) or 1
-    height = crop.shape[0]
+    height = ink.shape[0]
     return filled[0] / height, (filled[-1] + 1) / height, 2 * int((ink > 0).sum()) / around / height
+
+
+def _gaps(ink: Array) -> list[tuple[float, float]]:
+    """Where a line has no ink: begin and end of each such stretch, in heights of the line."""
+    import numpy as np
+
+    height = ink.shape[0]
+    empty = (ink > 0).sum(axis=0) <= _SPECK * height
+    ends = np.flatnonzero(np.diff(empty.astype(np.int8)) != 0) / height
+    inner = ends[int(empty[0]) :].tolist()  # before and after the line is the margin
+    return list(zip(inner[::2], inner[1::2], strict=False))
 
 
 def lines_of(picture: Picture, reader: WordReader) -> tuple[list[LineFound], float, float]:
@@ -273,10 +299,11 @@ def lines_of(picture: Picture, reader: WordReader) -> tuple[list[LineFound], flo
     sine, cosine = math.sin(math.radians(-skew)), math.cos(math.radians(-skew))
     lines: list[LineFound] = []
     for quad, crop, (letters, sure, middles) in zip(quads, crops, read, strict=True):
-        words = list(_words(letters, sure, middles))
+        ink = _ink(crop)
+        words = list(_words(letters, sure, middles, _gaps(ink)))
         if not words:
             continue
-        first, last, stroke = _stroke(crop)
+        first, last, stroke = _stroke(ink)
         size = float(crop.shape[0])
         # Where the page lies askew, its lines are made level around its middle.
         turned = [
@@ -307,23 +334,76 @@ def lines_of(picture: Picture, reader: WordReader) -> tuple[list[LineFound], flo
 
 
 def _words(
-    letters: str, sure: Sequence[float], middles: Sequence[float]
+    letters: str, sure: Sequence[float], middles: Sequence[float], gaps: Sequence[tuple[float, float]]
 ) -> Iterator[tuple[str, list[float], float, float]]:
     """Divide the letters of a line into words: letters, how sure each is, and where they begin and end, in heights."""
     solid = [index for index, letter in enumerate(letters) if not letter.isspace()]
     steps = sorted(middles[two] - middles[one] for one, two in pairwise(solid) if two == one + 1)
     usual = steps[len(steps) // 2] if steps else 0.5
+    missed = _missed_blanks(letters, solid, middles, gaps, usual)
     word: list[int] = []
     for index in solid:
         if word:
             distance = middles[index] - middles[word[-1]]
             narrow = letters[index].isascii() and letters[word[-1]].isascii()
-            if index > word[-1] + 1 or (narrow and distance > usual + _BLANK):
+            if index > word[-1] + 1 or index in missed or (narrow and distance > usual + _BLANK):
                 yield _word(word, letters, sure, middles, usual)
                 word = []
         word.append(index)
     if word:
         yield _word(word, letters, sure, middles, usual)
+
+
+def _missed_blanks(
+    letters: str,
+    solid: Sequence[int],
+    middles: Sequence[float],
+    gaps: Sequence[tuple[float, float]],
+    usual: float,
+) -> set[int]:
+    """Find the letters before which the paper is as wide as at the blanks that the recogniser saw in this line.
+
+    Each blank that it saw claims the widest gap there: places of letters are known to a fifth of the height only.
+    """
+    claimed: dict[int, float] = {}
+    pairs = list(pairwise(solid))
+    for one, two in pairs:
+        if two > one + 1 and (near := _between(gaps, middles[one] - _NEAR, middles[two] + _NEAR, claimed)):
+            claimed[near[1]] = near[0]
+    blank = sorted(claimed.values())[len(claimed) // 2] if len(claimed) >= _FEWEST_BLANKS else _USUAL_BLANK
+    close = sorted((_between(gaps, middles[one], middles[two], claimed) or (0.0,))[0] for one, two in pairs)
+    least = max(_OF_BLANKS * blank, _OF_LETTERS * close[len(close) // 2] if close else 0.0)
+    missed = set()
+    for one, two in pairs:
+        apart = middles[two] - middles[one]
+        if two > one + 1 or apart <= usual or not _may_be_parted(letters[one], letters[two]):
+            continue
+        free = _between(gaps, middles[one] + apart / 4, middles[two] - apart / 4, claimed)
+        if free is not None and free[0] > least:
+            missed.add(two)
+    return missed
+
+
+def _may_be_parted(one: str, two: str) -> bool:
+    """Whether a blank may stand between two letters: there is none before a sign or within a number."""
+    in_number = two.isdigit() and (one.isdigit() or one in ".,:/-")
+    return one.isascii() and two.isascii() and two.isalnum() and not in_number
+
+
+def _between(
+    gaps: Sequence[tuple[float, float]], begin: float, end: float, claimed: Collection[int]
+) -> tuple[float, int] | None:
+    """The widest gap around a place between two others that nothing claimed yet: its width and number."""
+    first = bisect_left(gaps, (begin - 1, 0.0))
+    last = bisect_left(gaps, (end, 0.0))
+    return max(
+        (
+            (gaps[number][1] - gaps[number][0], number)
+            for number in range(first, last)
+            if number not in claimed and begin < sum(gaps[number]) / 2 < end
+        ),
+        default=None,
+    )
 
 
 def _word(

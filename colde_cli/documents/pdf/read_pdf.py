@@ -141,11 +141,12 @@ def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: i
 
 def textless_error(document: Document) -> NoTextError:
     """Why a document of pictures only is no text; it was read as a `textless` one."""
-    return NoTextError(f"Cannot read {shown_as(document.path)}: {_NO_LAYER}")
+    reason = "it is a picture, and OCR found no words on it." if document.format == "picture" else _NO_LAYER
+    return NoTextError(f"Cannot read {shown_as(document.path)}: {reason}")
 
 
 def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None, *, tried: bool) -> DocumentError:
-    if answer.read and all(page.failed for page in answer.read):
+    if answer.read and (all(page.failed for page in answer.read) or any(page.ocr_failed for page in answer.read)):
         return LimitError(_COSTLY.format(path))
     if not answer.pages:
         return CorruptFileError(f"Cannot read {path}: it has no pages; download or export it again.")
@@ -153,7 +154,7 @@ def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None, *, tried:
     if answer.read and not pictures:
         return NoTextError(f"Cannot read {path}: its pages are blank.")
     if tried:
-        return NoTextError(f"Cannot read {path}: it has no text layer, and OCR found no words on its pages.")
+        return NoTextError(f"Cannot read {path}: OCR found no words on its pages.")
     if pages and pictures:
         return NoTextError(f"Cannot read {path}: {only_pictures(pictures).lower()}; if scanned, {RUN_OCR}")
     return NoTextError(f"Cannot read {path}: {_NO_LAYER}")

@@ -13,6 +13,7 @@ import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,7 +43,7 @@ DOUBTFUL = 0.8
 """A word is uncertain if one of its letters has a lower confidence. See benchmarks/results/laboratory.md."""
 _TEXT = 0.5
 """Minimum of the mean confidence of the words of a page that has text."""
-_REVISION = "1"  # of the engine: what another one read is read again
+_REVISION = "3"  # of the engine: what another one read is read again
 _RESTARTS = 3
 _MOST_KEPT = 200 << 20
 """Bytes of what was read that are kept between runs; a page takes some 10 kB."""
@@ -51,12 +52,11 @@ _ALIKE = (0.82, 1.2)
 """Heights of lines of one size differ by no more, as shares."""
 _BOLD = 1.17  # thickness of bold strokes, by that of the document's
 _OVERLAP = 0.5
-_ROW = 0.5  # heights by which pieces of one line differ
-_PROSE = 0.55  # share of a column that most of its lines fill
+_PROSE = 0.55  # share of a column that a line of running text fills
 _LOOSE = 4.0  # points by which a line may reach into the blank between two columns
 _FEWEST = 3
 """Minimum number of lines of a column."""
-_LETTERS = 14  # of the usual line of a column; those of a table are shorter
+_LETTERS = 14  # of a line of running text; those of a table are shorter
 
 
 def available() -> bool:
@@ -79,6 +79,19 @@ def chosen(ocr: str | None) -> Ocr:
     return mode  # type: ignore[return-value]
 
 
+def way_of_reading(ocr: str | None) -> str:
+    """What a mode makes of scans, in a word: its name and what reads; "" where none is read."""
+    mode = chosen(ocr)
+    return "" if mode == "never" or not available() else f"{mode} {_engine()}"
+
+
+@cache
+def _engine() -> str:
+    from importlib.metadata import version  # takes 25 ms, and few files are scans
+
+    return f"{_REVISION} {version('rapidocr')}"
+
+
 def wanted_pages(pages: Iterable[PdfPage], mode: Ocr) -> list[int]:
     """The pages to read by OCR."""
     if mode == "never" or not available():
@@ -94,16 +107,19 @@ def with_words(
 ) -> list[PdfPage]:
     """The pages of a PDF, with the words that OCR finds on some of them; a page on which it finds none stays as it is.
 
-    Words that stand on a picture, such as a stamp, are kept, unless they make no sense.
+    Words that stand on a picture, such as a stamp, are kept, unless they make no sense. A page on which OCR takes more
+    than its limits is marked, and the others are read.
     """
     if not numbers:
         return list(pages)
     found = dict(_words(file, password, sorted(numbers)))
+    lost = set(numbers) - found.keys()
+    pages = [replace(page, ocr_failed=True) if page.number in lost else page for page in pages]
     scans = {number: scan for number, message in found.items() if (scan := _Scan.of(message)).is_text}
     heights = [(line.height, line.letters) for scan in scans.values() for line in scan.lines]
     strokes = [line.stroke / line.height for scan in scans.values() for line in scan.lines if line.letters > _LETTERS]
     if not heights:
-        return list(pages)
+        return pages
     usual, stroke = _weighted_median(heights), median(strokes) if strokes else math.inf
     return [_read_page(page, scans[page.number], usual, stroke) if page.number in scans else page for page in pages]
 
@@ -121,6 +137,7 @@ def report_of(pages: Iterable[PdfPage], doubtful: Sequence[tuple[int, int]]) -> 
 # Lines of a page
 
 _Word = tuple[str, float, float, float]
+_Box = tuple[float, float, float, float, int]
 _WIDE = str.maketrans(
     {"一": "–", "。": ".", "、": ",", **{chr(code + 0xFEE0): chr(code) for code in range(0x21, 0x7F)}}
 )
@@ -202,9 +219,8 @@ def _read_page(page: PdfPage, scan: _Scan, usual: float, stroke: float) -> PdfPa
     lines: list[Line] = []
     boxes: list[tuple[str, float, list[float]]] = []
     confidences: list[float] = []
-    order = reading_order([(one.left, one.top, one.right, one.foot, one.letters) for one in scan.lines])
-    pieces = [scan.lines[index] for index in order]
-    for group in _rows(pieces):
+    for row in reading_rows([(one.left, one.top, one.right, one.foot, one.letters) for one in scan.lines]):
+        group = [scan.lines[index] for index in row]
         if any(_covers(line, group, scan.height) for line in taken):
             continue
         line = _line(group, page.number, first + len(lines), scan.height, usual, stroke)
@@ -233,21 +249,6 @@ def _covers(line: Line, group: Sequence[_Piece], height: float) -> bool:
     left, right = group[0].left, group[-1].right
     common = min(line.x1, right) - max(line.x0, left)
     return line.base - 0.3 * line.size < middle < line.base + line.size and common > _OVERLAP * (right - left)
-
-
-def _rows(pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
-    """Join the pieces of a row, as PDFium does: a number and its clause, the cells of a table."""
-    group: list[_Piece] = []
-    for piece in pieces:
-        if group:
-            last = group[-1]
-            level = abs(piece.middle - last.middle) < _ROW * min(piece.height, last.height)
-            if not level or piece.left < last.right - last.height:
-                yield group
-                group = []
-        group.append(piece)
-    if group:
-        yield group
 
 
 def _line(group: Sequence[_Piece], page: int, place: int, height: float, usual: float, stroke: float) -> Line:
@@ -297,43 +298,41 @@ def _boxes(group: Sequence[_Piece]) -> tuple[str, float, list[float]]:
     return letters, math.degrees(angle), values
 
 
-def reading_order(boxes: Sequence[tuple[float, float, float, float, int]]) -> list[int]:
+def reading_rows(boxes: Sequence[_Box], some: Collection[int] | None = None) -> list[list[int]]:
     """Order lines as they are read: columns one after the other, what spans them between.
 
     Args:
         boxes: left, top, right and foot, from the upper left corner, and the number of letters.
+        some: indices of the lines to order; None for all.
 
     Returns:
-        Each index once.
+        Each index once, in rows: a number and its clause, the cells of a table. PDFium joins them, too.
     """
-    return _ordered(boxes, list(range(len(boxes))))
-
-
-def _ordered(boxes: Sequence[tuple[float, float, float, float, int]], some: list[int]) -> list[int]:
+    some = range(len(boxes)) if some is None else some
     gutter = _gutter([boxes[index] for index in some])
     if gutter is None:
         return _by_rows(boxes, some)
-    order: list[int] = []
+    rows: list[list[int]] = []
     band: list[int] = []
 
     def close() -> None:
         for side in (False, True):
             column = [index for index in band if (boxes[index][0] + boxes[index][2] >= 2 * gutter) is side]
-            order.extend(_ordered(boxes, column) if len(column) < len(some) else _by_rows(boxes, column))
+            rows.extend(reading_rows(boxes, column) if len(column) < len(some) else _by_rows(boxes, column))
         band.clear()
 
     for index in sorted(some, key=lambda index: boxes[index][1]):
         left, _, right, _, _ = boxes[index]
         if left < gutter - _LOOSE and right > gutter + _LOOSE:
             close()
-            order.append(index)
+            rows.append([index])
         else:
             band.append(index)
     close()
-    return order
+    return rows
 
 
-def _gutter(boxes: Sequence[tuple[float, float, float, float, int]]) -> float | None:
+def _gutter(boxes: Sequence[_Box]) -> float | None:
     """The place of the blank between two columns of running text; None if there is none."""
     if len(boxes) < 2 * _FEWEST:
         return None
@@ -353,25 +352,32 @@ def _gutter(boxes: Sequence[tuple[float, float, float, float, int]]) -> float | 
     return best[1] if best else None
 
 
-def _is_column(boxes: Sequence[tuple[float, float, float, float, int]], begin: float, end: float) -> bool:
-    """Whether lines are running text that fills a column, not the cells of a table."""
-    if len(boxes) < _FEWEST:
-        return False
-    widths, letters = sorted(box[2] - box[0] for box in boxes), sorted(box[4] for box in boxes)
-    return widths[len(widths) // 2] > _PROSE * (end - begin) and letters[len(letters) // 2] >= _LETTERS
+def _is_column(boxes: Sequence[_Box], begin: float, end: float) -> bool:
+    """Whether most letters stand in lines of running text that fill a column; those of a table are in its cells."""
+    filling = [letters for left, _, right, _, letters in boxes if right - left > _PROSE * (end - begin)]
+    text = [letters for letters in filling if letters >= _LETTERS]
+    return len(text) >= _FEWEST and 2 * sum(text) > sum(box[4] for box in boxes)
 
 
-def _by_rows(boxes: Sequence[tuple[float, float, float, float, int]], some: Iterable[int]) -> list[int]:
-    """Order lines from the top, those of one row from the left."""
-    rows: list[list[int]] = []
+def _by_rows(boxes: Sequence[_Box], some: Iterable[int]) -> list[list[int]]:
+    """Order lines from the top, those of one row from the left; lines that overlap are rows of their own."""
+    levels: list[list[int]] = []
     for index in sorted(some, key=lambda index: boxes[index][1] + boxes[index][3]):
         _, top, _, foot, _ = boxes[index]
-        before = boxes[rows[-1][-1]] if rows else None
+        before = boxes[levels[-1][-1]] if levels else None
         if before and abs((before[1] + before[3]) - (top + foot)) < min(before[3] - before[1], foot - top):
-            rows[-1].append(index)
+            levels[-1].append(index)
         else:
-            rows.append([index])
-    return [index for row in rows for index in sorted(row, key=lambda index: boxes[index][0])]
+            levels.append([index])
+    rows: list[list[int]] = []
+    for level in levels:
+        for place, index in enumerate(sorted(level, key=lambda index: boxes[index][0])):
+            _, top, right, foot, _ = boxes[rows[-1][-1]] if rows else (0, 0, 0, 0, 0)
+            if place and boxes[index][0] >= right - (foot - top):
+                rows[-1].append(index)
+            else:
+                rows.append([index])
+    return rows
 
 
 # The reader process, and what is kept
@@ -439,10 +445,7 @@ class _Store:
         self._folder = settings.cache_dir() / "ocr"
 
     def _file(self, page: str) -> Path:
-        from importlib.metadata import version  # takes 25 ms, and few files are scans
-
-        revision = f"{_REVISION} {version('rapidocr')} {page}"
-        return self._folder / f"{sha256(revision.encode()).hexdigest()[:40]}.json"
+        return self._folder / f"{sha256(f'{_engine()} {page}'.encode()).hexdigest()[:40]}.json"
 
     def get(self, page: str) -> dict[str, Any] | None:
         """What was found on a page before; None for nothing, or where it is damaged."""
