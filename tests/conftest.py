@@ -80,9 +80,10 @@ def _kept(opens: Callable[..., Any]) -> Callable[..., Any]:
         path = Path(getattr(file, "path", file))
         if not path.is_relative_to(ROOT / "models"):
             return opens(file, *rest)
-        if (path, *rest) not in opened:
-            opened[path, *rest] = opens(file, *rest)
-        return opened[path, *rest]
+        key = path, repr(getattr(file, "config", "")), *rest
+        if key not in opened:
+            opened[key] = opens(file, *rest)
+        return opened[key]
 
     return open_once
 
