@@ -252,6 +252,7 @@ def test_one_pattern_of_verify_is_no_pattern_of_each_letter(versions: tuple[Path
     assert verify(*versions, ["delivery", "price"]).verified
 
 
+@pytest.mark.slow
 def test_one_section_of_read_and_compare_is_no_list_of_letters(model: Model, versions: tuple[Path, Path]) -> None:
     for name in ("skip_sections", "only_sections"):
         for one in ("references", "delivery"):

@@ -120,6 +120,7 @@ def test_a_bad_document_is_one_sentence_that_names_it(capsys: Capture, tmp_path:
     assert not target.exists()
 
 
+@pytest.mark.slow
 def test_a_password_opens_and_a_wrong_one_does_not(capsys: Capture, tmp_path: Path) -> None:
     path = tmp_path / "locked.pdf"
     encrypted(path)
@@ -192,6 +193,7 @@ def test_names_that_would_steer_the_terminal_are_defused(capsys: Capture, tmp_pa
     assert "\x1b" not in result.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "status"), [("--version", 0), ("diff none.pdf none.pdf", 2)])
 def test_the_end_is_short_but_not_too_short(words: str, status: int) -> None:
     """What is registered for the end is done and what was printed arrives, though no object is freed."""
@@ -213,6 +215,7 @@ def test_a_profiler_can_write_what_it_saw(tmp_path: Path) -> None:
     assert written.stat().st_size > 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="closes standard input of a shell")
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_a_closed_standard_stream_is_not_taken_for_a_pipe_to_a_reader() -> None:
@@ -235,6 +238,7 @@ def wait_until_it_reads(process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_an_interrupt_is_status_130_without_a_traceback() -> None:
     # A shell starts what runs in the background with interrupts ignored, and so would be this test's process.
@@ -357,6 +361,7 @@ runpy.run_module("colde_cli", run_name="__main__", alter_sys=True)
     assert run_python(ignored, "--version") == Run(0, f"colde {colde_cli.__version__}\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_a_reader_that_goes_away_is_no_reason_to_complain() -> None:
     command = f"{sys.executable} -m colde_cli diff {PLAIN} {PLAIN} --format json | head -c 10"
@@ -379,6 +384,7 @@ def test_a_fault_of_ours_is_trouble_and_not_a_difference(
     assert "--debug" in result.err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
 @pytest.mark.parametrize("arguments", [("diff", PLAIN, PLAIN), ("text", PLAIN), ("doctor", "--format", "json")])
 def test_output_that_cannot_be_written_is_one_sentence(arguments: tuple[str, ...]) -> None:

@@ -138,6 +138,7 @@ def test_anisotropy_by_hand(laser: ModuleType) -> None:
     assert laser.anisotropy(on_circle(0, 90)) == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(count=st.integers(2, 12), size=st.integers(1, 5), seed=st.integers(0, 2**31))
 def test_anisotropy_is_the_mean_over_all_pairs(laser: ModuleType, count: int, size: int, seed: int) -> None:

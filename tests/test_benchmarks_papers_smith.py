@@ -72,6 +72,7 @@ def test_the_dot_product_is_not_bounded(script: Any) -> None:
     assert float(loss(left, left, torch.tensor([0]))) == pytest.approx(54.0)
 
 
+@pytest.mark.slow
 def test_from_documents_to_tables(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     folder = write_labelled_set(tmp_path / "made-up")

@@ -121,6 +121,7 @@ def test_intervals(planted: ModuleType) -> None:
     assert planted.share([None]) == "–"
 
 
+@pytest.mark.slow
 def test_the_pipeline_finds_a_copied_passage(planting: ModuleType, planted: ModuleType, model_folder: Path) -> None:
     encoder = Encoder.load(model_folder, device="cpu")
     a, b = document(1, sections=2, sentences=40), document(2, sections=2, sentences=40)

@@ -45,6 +45,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # adapt and diff
 
 
+@pytest.mark.slow
 def test_a_named_profile_gives_diff_a_percentile(capsys: Capture, corpus: Path, profiles: Path) -> None:
     result = run(capsys, "adapt", corpus, "-o", "crafts")
     assert (result.status, result.out) == (0, "")
@@ -93,6 +94,7 @@ def test_a_profile_is_replaced_and_other_folders_are_not(capsys: Capture, corpus
     assert (folder / "letter.txt").read_text() == "Dear council"
 
 
+@pytest.mark.slow
 def test_a_small_field_is_warned_about(capsys: Capture, corpus: Path) -> None:
     result = run(capsys, "adapt", *sorted(corpus.iterdir())[:5], "-o", "small")
     assert "5 documents teach little, and 15 are needed for a percentile" in result.err
@@ -266,6 +268,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return ["--docs", str(docs), "--pairs", str(pairs), "--bootstrap", "0"]
 
 
+@pytest.mark.slow
 def test_evaluate_measures_within_the_field_of_the_documents(capsys: Capture, judged: list[str]) -> None:
     pytest.importorskip("scipy")
     names = ["--baseline", "mean", "--baseline", "max-mean"]

@@ -66,6 +66,7 @@ def test_threshold_and_calibration_are_stored_with_the_model(capsys: Capture, da
     assert run(capsys, "models", model, "--verify").status == 0
 
 
+@pytest.mark.slow
 def test_a_copy_leaves_the_model_as_it_is(capsys: Capture, data: list[str], model: Path, tmp_path: Path) -> None:
     text = (model / "config.json").read_text(encoding="utf-8")
     target = tmp_path / "copy\x1b[31m"

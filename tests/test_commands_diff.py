@@ -63,6 +63,7 @@ def test_matrices_have_the_sizes_of_sections_and_chunks(capsys: Capture) -> None
     ]
 
 
+@pytest.mark.slow
 def test_attention_is_there_where_it_is_asked_for(capsys: Capture, schema: dict[str, Any]) -> None:
     plain = json.loads(run(capsys, "diff", V1, OTHER, "--format", "json").out)
     asked = json.loads(run(capsys, "diff", V1, OTHER, "--format", "json", "--attention").out)
@@ -114,6 +115,7 @@ def test_only_the_selected_sections_count(capsys: Capture, tmp_path: Path) -> No
     assert run(capsys, "diff", one, two, "--only-sections", "pump").status == 0
 
 
+@pytest.mark.slow
 def test_fail_under_turns_the_score_into_the_status(capsys: Capture) -> None:
     passed = run(capsys, "diff", V1, V2, "--level", "document", "--fail-under", "0.5")
     assert passed.status == 0
@@ -154,6 +156,7 @@ def test_levels_go_as_deep_as_they_say(capsys: Capture) -> None:
     )
 
 
+@pytest.mark.slow
 def test_top_limits_the_chunks(capsys: Capture) -> None:
     few, many = (run(capsys, "diff", V1, V2, "--level", "chunk", "-n", number) for number in ("2", "8"))
     assert (few.status, many.status) == (1, 1), few.err + many.err
@@ -161,6 +164,7 @@ def test_top_limits_the_chunks(capsys: Capture) -> None:
     assert many.out.count("\n") - few.out.count("\n") >= 2 * 6
 
 
+@pytest.mark.slow
 def test_the_suffix_of_the_output_file_picks_the_format(capsys: Capture, tmp_path: Path) -> None:
     target = tmp_path / "out.json"
     result = run(capsys, "diff", V1, V2, "-o", target)
@@ -187,6 +191,7 @@ def test_pages_limit_what_is_read(capsys: Capture) -> None:
     assert "Left out: all pages but p. 2–3" in run(capsys, "diff", V1, V2, "--pages", "2-3").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["table", "markdown", "summary", "html", "json"])
 def test_a_pattern_that_matches_nothing_is_said(capsys: Capture, format: str) -> None:
     result = run(capsys, "diff", V1, V2, "--skip-sections", "apendix", "--format", format)
@@ -200,6 +205,7 @@ def test_options_come_from_the_environment_too(capsys: Capture, monkeypatch: pyt
     assert len(value["a"]["read"]["skipped_sections"]) == 3
 
 
+@pytest.mark.slow
 def test_verbose_says_what_runs_where_and_quiet_silences_warnings(capsys: Capture, tmp_path: Path) -> None:
     latin = tmp_path / "latin.txt"
     latin.write_bytes("Die Müller gehört zu Köln.".encode("cp1252"))
@@ -299,6 +305,7 @@ def test_what_is_no_score_is_refused(tmp_path: Path, capsys: Capture, score: str
     assert "--fail-under" in done.err
 
 
+@pytest.mark.slow
 def test_a_narrow_encoding_escapes_what_it_cannot_express(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Ωmega and a “quotation” about rivers.", encoding="utf-8")
     (tmp_path / "b.txt").write_text("Another one about leases.", encoding="utf-8")

@@ -106,6 +106,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.slow
 def test_html_stands_alone(capsys: Capture, data: list[str], tmp_path: Path) -> None:
     second = write_judged(tmp_path / "a<b>", seed=1)
     more = ["--docs", str(second[0]), "--pairs", str(second[1])]
@@ -126,6 +127,7 @@ def test_html_stands_alone(capsys: Capture, data: list[str], tmp_path: Path) -> 
     assert "color-scheme: light dark" in text
 
 
+@pytest.mark.slow
 def test_table_fits_80_columns(
     capsys: Capture, data: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -143,6 +145,7 @@ def test_table_fits_80_columns(
     assert "Split: test. Intervals" in " ".join(result.out.split())
 
 
+@pytest.mark.slow
 def test_of_data_without_splits_all_pairs_are_measured_and_it_is_said(
     capsys: Capture, data: list[str], tmp_path: Path
 ) -> None:
@@ -177,6 +180,7 @@ def test_parts_are_measured_alone_and_left_out(capsys: Capture, data: list[str])
         assert all(0.5 < found[name]["auc"]["value"] <= 1 for name in (*alone, *without))
 
 
+@pytest.mark.slow
 def test_robustness_is_measured_for_models(capsys: Capture, data: list[str]) -> None:
     result = run(capsys, "evaluate", MODEL, *data, *QUICK, "--robustness", "shuffle, length", "--format", "json")
     assert (result.status, result.err) == (0, "")

@@ -59,6 +59,7 @@ def test_every_file_has_its_state_the_worst_first(capsys: Capture, folders: tupl
     assert study["changes"] == sum(count for state, count in study["summary"].items() if state != "same") == 34
 
 
+@pytest.mark.slow
 def test_lines_hold_the_same_objects(capsys: Capture, folders: tuple[Path, Path]) -> None:
     whole = run_json(capsys, "diff", *folders)
     lines = [json.loads(line) for line in run(capsys, "diff", *folders, "--format", "jsonl").out.splitlines()]
@@ -68,6 +69,7 @@ def test_lines_hold_the_same_objects(capsys: Capture, folders: tuple[Path, Path]
     assert lines[1:] == whole["files"]
 
 
+@pytest.mark.slow
 def test_status_is_that_of_diff(capsys: Capture, folders: tuple[Path, Path]) -> None:
     old, new = folders
     assert run(capsys, "diff", *folders, "--exit-zero").status == 0
@@ -79,6 +81,7 @@ def test_status_is_that_of_diff(capsys: Capture, folders: tuple[Path, Path]) -> 
     assert run(capsys, "diff", *folders, "--glob", "agreement*").status == 0
 
 
+@pytest.mark.slow
 def test_the_table_and_the_summary_name_the_weightiest_change(
     capsys: Capture, folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ Capture = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("kept_cache")
 
 
+@pytest.mark.slow
 def test_a_summary_fits_into_an_email(capsys: Capture, tmp_path: Path) -> None:
     result = run(capsys, "diff", V1, V2, "--format", "summary")
     assert (result.status, result.err) == (1, "")
@@ -34,6 +35,7 @@ def test_unrelated_documents_are_summed_up_by_their_score(capsys: Capture) -> No
     assert "\nSections" not in shown  # every one is far from every other
 
 
+@pytest.mark.slow
 def test_every_line_of_jsonl_is_what_its_schema_says(capsys: Capture) -> None:
     # The level leaves nothing out: the lines are the changes.
     result = run(capsys, "diff", V1, V2, "--format", "jsonl", "--level", "document")

@@ -100,6 +100,7 @@ def edit(repository: Repository, body: str = FORBIDDEN, name: str = "letter.docx
     write_word(repository.folder / name, body)
 
 
+@pytest.mark.slow
 def test_what_is_allowed_passes(repository: Repository) -> None:
     edit(repository, ALLOWED)
     repository("git", "mv", "notes.md", "notes 1.md")

@@ -49,6 +49,7 @@ def repository(tmp_path: Path) -> Repository:
     return made
 
 
+@pytest.mark.slow
 def test_textconv_makes_a_changed_sentence_a_changed_line(repository: Repository) -> None:
     set_up(repository, "textconv")
     write_word(repository.folder / "letter.docx", NEW)
@@ -63,6 +64,7 @@ def test_textconv_makes_a_changed_sentence_a_changed_line(repository: Repository
     assert "Bin" in repository("git", "show", "--stat")
 
 
+@pytest.mark.slow
 def test_textconv_tells_of_files_that_cannot_be_read_and_goes_on(repository: Repository) -> None:
     set_up(repository, "textconv")
     shutil.copy(DATA / "encrypted.pdf", repository.folder / "a.pdf")
@@ -99,6 +101,7 @@ def test_the_driver_shows_the_comparison(repository: Repository) -> None:
     assert "{+41+} days" not in repository("git", "show")
 
 
+@pytest.mark.slow
 def test_the_driver_on_files_added_deleted_unreadable_or_in_conflict(repository: Repository) -> None:
     set_up(repository, "driver")
     shutil.copy(DATA / "encrypted.pdf", repository.folder / "a.pdf")
@@ -126,6 +129,7 @@ def test_the_driver_on_files_added_deleted_unreadable_or_in_conflict(repository:
     assert "letter.docx  unmerged: resolve the conflict first" in repository("git", "diff")
 
 
+@pytest.mark.slow
 def test_the_driver_on_renames_and_modes(repository: Repository) -> None:
     set_up(repository, "driver")
     repository("git", "mv", "letter.docx", "contract 1.docx")
@@ -136,6 +140,7 @@ def test_the_driver_on_renames_and_modes(repository: Repository) -> None:
     assert "{+41+} days" in text
 
 
+@pytest.mark.slow
 def test_the_driver_looks_at_pages_whose_text_is_the_same(repository: Repository) -> None:
     set_up(repository, "driver")
     write_pdf(repository.folder / "sealed.pdf")
@@ -169,6 +174,7 @@ def test_names_that_look_like_options_or_words(repository: Repository) -> None:
     assert "Two versions of one " in repository("bash", "-e", "-c", shown("pull-request"))
 
 
+@pytest.mark.slow
 def test_documents_of_which_nothing_is_left_do_not_keep_others_from_being_shown(
     repository: Repository,
 ) -> None:
@@ -210,12 +216,14 @@ def test_leaving_the_pager_is_no_trouble(repository: Repository) -> None:
     assert text == "0\n"
 
 
+@pytest.mark.slow
 def test_difftool(repository: Repository) -> None:
     set_up(repository, "difftool")
     write_word(repository.folder / "letter.docx", NEW)
     assert "{+41+} days" in repository("git", "difftool", "--tool=colde")
 
 
+@pytest.mark.slow
 def test_the_step_of_a_pull_request(repository: Repository) -> None:
     write_word(repository.folder / "odd name.docx", OLD)
     repository.commit()
@@ -234,6 +242,7 @@ def test_the_step_of_a_pull_request(repository: Repository) -> None:
     repository("bash", "-e", "-c", shown("pull-request"), status=1)
 
 
+@pytest.mark.slow
 def test_files_that_a_filter_such_as_git_lfs_keeps_elsewhere(repository: Repository) -> None:
     """Packing stands in for Git LFS: what is in the repository is not what is checked out."""
     for name in ("textconv", "driver"):
@@ -279,6 +288,7 @@ def test_a_file_that_is_all_boilerplate_does_not_stop_git(tmp_path: Path) -> Non
     assert "is also in old.docx; nothing is left to compare." in " ".join(result.out.split())
 
 
+@pytest.mark.slow
 def test_a_document_that_is_too_long_does_not_stop_git(tmp_path: Path) -> None:
     versions = tmp_path / "old.md", tmp_path / "new.md"
     for version in versions:

@@ -12,6 +12,7 @@ Capture = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("kept_cache")
 
 
+@pytest.mark.slow
 def test_json_is_what_its_schema_says(capsys: Capture) -> None:
     result = run(capsys, "diff", V1, V2, V1, "--format", "json")
     assert (result.status, result.err) == (1, "")

@@ -198,6 +198,7 @@ def test_a_folder_with_its_own_index_in_it(capsys: Capture, corpus: Path) -> Non
     assert ranked(capsys, "corpus/pump.txt", "corpus")["searched"] == 2
 
 
+@pytest.mark.slow
 def test_another_model_encodes_the_kept_text(
     capsys: Capture, corpus: Path, index: Path, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,6 +121,7 @@ def test_garbage_is_one_sentence(tmp_path: Path, capsys: Capture, name: str) -> 
     assert name in result.err
 
 
+@pytest.mark.slow
 def test_files_of_pictures_only_are_compared_by_their_pictures(tmp_path: Path, capsys: Capture) -> None:
     canvas = pytest.importorskip("reportlab.pdfgen.canvas", reason="reportlab is not installed")
     paths = {}
@@ -143,6 +144,7 @@ def test_files_of_pictures_only_are_compared_by_their_pictures(tmp_path: Path, c
     check_trouble(run(capsys, "diff", paths["a"], DATA / "plain.pdf"))
 
 
+@pytest.mark.slow
 def test_a_word_file_without_text_is_compared(tmp_path: Path, capsys: Capture) -> None:
     empty, pier, red, blue = (tmp_path / f"{name}.docx" for name in ("empty", "pier", "red", "blue"))
     docx.Document().save(str(empty))

@@ -96,6 +96,7 @@ def test_edits_and_conflicts_are_listed(capsys: Capture, documents: list[Path]) 
     assert [one["edits"] for one in found["reviewers"]] == [4, 4]
 
 
+@pytest.mark.slow
 def test_a_word_file_holds_the_changes_of_each_reviewer(capsys: Capture, documents: list[Path]) -> None:
     merged = documents[0].with_name("merged.docx")
     result = run(capsys, "diff", *documents, "--merge", "--reviewer", "Ann", "--reviewer", "Bob", "-o", merged)
@@ -159,6 +160,7 @@ WORDS = st.lists(st.sampled_from(["aa", "bb", "cc", "dd"]), min_size=1, max_size
 DOCUMENTS = st.lists(WORDS, min_size=1, max_size=5).map("\n\n".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(DOCUMENTS, st.lists(DOCUMENTS, min_size=2, max_size=3))
 def test_each_reviewer_gets_the_own_document_back(base: str, copies: list[str]) -> None:

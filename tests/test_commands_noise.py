@@ -93,6 +93,7 @@ def test_a_change_of_the_template_is_still_flagged(capsys: Capture, tmp_path: Pa
     assert [pair["flags"] for pair in value["passages"] if pair["edits"]] == [["obligation"]]
 
 
+@pytest.mark.slow
 def test_the_terminal_says_what_was_ignored(capsys: Capture) -> None:
     shown = run(capsys, "diff", V1, V1, "--ignore-case", "--ignore-numbers").out
     assert "Ignored: case · numbers" in shown

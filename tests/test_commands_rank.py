@@ -359,6 +359,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 def test_as_many_hostile_files_as_good_ones_change_nothing(capsys: Capture, tmp_path: Path) -> None:
     """As many hostile files as good ones, of all kinds of damage."""
     good, both, index = tmp_path / "good", tmp_path / "both", tmp_path / "both.colde"

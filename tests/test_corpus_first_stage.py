@@ -55,6 +55,7 @@ def segment(documents: Sequence[MadeUp], field: Field | None = FIELD) -> Segment
     return Measure(field, WEIGHTS).segment([2 * number for number in range(len(documents))], documents)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.integers(1, 5000), st.integers(1, 8))
 def test_products_are_those_of_the_matrix(seed: int, rows: int, size: int) -> None:
     generator = np.random.default_rng(seed)
@@ -131,6 +132,7 @@ def test_candidates_are_the_best_by_the_fused_score(seed: int, most: int) -> Non
     assert candidates(query, [whole], most).tolist() == sorted(2 * ordered)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 30), st.integers(1, 99), st.integers(1, 40))
 def test_side_file_and_tail_find_what_a_new_one_finds(seed: int, cut: int, most: int) -> None:
     query = WITHIN.query(made(seed))

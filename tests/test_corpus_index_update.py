@@ -139,6 +139,7 @@ def test_a_change_within_the_same_time_and_size_is_found(corpus: Path, encoder: 
     assert update_index(folder, [], encoder).changed == 1
 
 
+@pytest.mark.slow
 def test_a_bad_file_is_kept_with_its_reason_and_tried_again_when_it_changes(
     index: Path, corpus: Path, encoder: Encoder
 ) -> None:

@@ -52,6 +52,7 @@ def texts(folder: Path, *words: int) -> list[Path]:
     return paths
 
 
+@pytest.mark.slow
 def test_windows_hold_a_bounded_number_of_tokens(
     tmp_path: Path, encoder: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:

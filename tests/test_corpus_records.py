@@ -221,6 +221,7 @@ def test_vectors_and_words_come_back(encoding: Encoding, centre: np.ndarray | No
     np.testing.assert_array_equal(whole.document_vector, encoding.document_vector)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=5), st.lists(words, max_size=2))
 def test_any_text_comes_back(parts: list[tuple[str, str]], warnings: list[str]) -> None:
     report = ReadReport(warnings=tuple(warnings), pages_without_text=(2,))

@@ -113,6 +113,7 @@ def test_a_filter_chooses_before_the_candidates_do(index: Path, corpus: Path, en
     assert ranking.searched == len(names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["missing", "damaged", "cut", "of another index"])
 def test_without_a_sound_side_file_every_document_is_scored(
     index: Path, corpus: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch, damage: str

@@ -185,6 +185,7 @@ def stored(image: Image.Image, form: str = "PNG", **options: object) -> bytes:
 SEAL = Image.linear_gradient("L").resize((64, 40)).convert("RGB")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("other", "same"),
     [

@@ -59,6 +59,7 @@ def test_follows(before: tuple[int, ...], number: tuple[int, ...], expected: boo
     assert follows(before, number) is expected
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.floats(0.2, 9)), max_size=25))
 def test_a_chain_ascends_and_each_link_follows(entries: list[tuple[list[int], float]]) -> None:
     numbers = [(tuple(parts), weight) for parts, weight in entries]

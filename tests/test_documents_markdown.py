@@ -122,6 +122,7 @@ def test_no_words() -> None:
         markdown("---\ntitle: x\n---\n\n\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", ["![", "[a](", "**a ", "__a ", "*a ", "_a ", "`", "<http:", "a <!-- "])
 def test_marks_that_nothing_closes_are_text_however_many(mark: str) -> None:
     """Each is looked at once: if the rest of the text were read for each of them, this would take minutes."""
@@ -311,6 +312,7 @@ def test_headings_and_plain_paragraphs_survive(written: list[Part]) -> None:
 lines = st.lists(st.text("ab1. #>-=_*~`\\[](<!&;|:^\t", max_size=20), max_size=12).map("\n".join)
 
 
+@pytest.mark.slow
 @given(st.one_of(st.text(max_size=400), lines))
 def test_any_text_is_read_or_refused(content: str) -> None:
     try:

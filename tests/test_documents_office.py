@@ -281,6 +281,7 @@ def test_every_cut_of_a_file_ends_in_a_sentence(tmp_path: Path, suffix: str, ste
             read(path)
 
 
+@pytest.mark.slow
 @some
 @given(at=st.integers(0, 38_000), byte=st.integers(0, 255))
 def test_a_wrong_byte_gives_a_document_or_a_sentence(tmp_path: Path, at: int, byte: int) -> None:
@@ -340,6 +341,7 @@ def test_a_zip_bomb_is_given_up(path: Path, made: Format, monkeypatch: pytest.Mo
         read(bomb)
 
 
+@pytest.mark.slow
 def test_too_many_elements_and_too_many_files(path: Path) -> None:
     styles = root("styles", "<w:style/>" * 300_001).encode()
     with pytest.raises(LimitError, match="elements"):

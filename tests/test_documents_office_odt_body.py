@@ -448,6 +448,7 @@ MANIFEST = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(SOFFICE is None, reason="needs LibreOffice")
 def test_a_document_saved_by_another_program_has_the_same_account(path: Path) -> None:
     styles = styled('style:text-position="super 58%"', 'style:text-line-through-style="solid"', 'text:display="none"')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hand_made import check_cover
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ documents = st.lists(st.builds(Part, st.sampled_from(["", "1 Head", "Tail"]), bo
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(documents)
 def test_passages_cover_every_body_without_overlap(document: Document) -> None:

@@ -175,6 +175,7 @@ def line(text: str, base: float, page: int) -> Line:
     return Line(text, page, 72.0, base, 72 + 5.0 * len(text), 10.0, "Times")
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 9999), min_size=1, max_size=8))
 def test_every_number_that_breaks_the_series_stays(numbers: list[int]) -> None:
     """A number is in the text or outside; only one that follows its page as a neighbour's does is written `#`."""

@@ -34,6 +34,7 @@ def test_a_page_that_never_ends_is_given_up(tmp_path: Path) -> None:
     assert any(warning.startswith("Page 1 could not be read") for warning in document.report.warnings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "remedy"), [("PAGE_CHARACTERS", "more memory or time"), ("MAX_CHARACTERS", "--pages")]
 )

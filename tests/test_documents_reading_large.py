@@ -50,6 +50,7 @@ def test_refusals_keep_their_class_and_sentence(tmp_path: Path) -> None:
         read(binary)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits are those of POSIX")
 def test_a_file_over_the_limit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "OTHER_SECONDS", 1)

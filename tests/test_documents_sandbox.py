@@ -219,6 +219,7 @@ def test_an_interrupt_ends_the_readers_and_begins_no_other(program: str) -> None
     assert read(V1).text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("program")
 def test_both_ways_read_the_same(tmp_path: Path) -> None:
     page = tmp_path / "page.html"

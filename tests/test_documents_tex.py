@@ -140,6 +140,7 @@ def test_sources_without_text(tmp_path: Path) -> None:
         read(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -331,6 +332,7 @@ def drawn(formula: str) -> str:
     return formula.replace(" ", "").replace("\\alpha", "α").replace("\\foo", "φ")
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(a=FORMULAS, b=FORMULAS)
 def test_different_formulas_read_differently(a: str, b: str) -> None:

@@ -64,6 +64,7 @@ def test_a_bare_heading_stands_for_the_sections_under_it(encoder: Encoder) -> No
     np.testing.assert_allclose(method, data, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_same_chunk_gives_the_same_bytes_whatever_is_encoded_with_it(encoder: Encoder) -> None:
     chunks = [chunk for seed in range(3) for chunk in encoder.chunk(document(seed, 650, 90))]
     alone = [encoder.encode_chunks([chunk])[0].tobytes() for chunk in chunks]

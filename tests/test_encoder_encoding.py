@@ -64,6 +64,7 @@ def test_repr_encodes_nothing(encoder: Counting) -> None:
     assert encoder.encoded == []
 
 
+@pytest.mark.slow
 def test_a_field_may_be_replaced(encoder: Counting) -> None:
     document = read(V1)
     (later,), (now,) = encoder.encode_later([document]), encoder.encode_many([document])

@@ -58,6 +58,7 @@ def test_threads_change_no_byte(model_folder: Path, alone: list[bytes], threads:
     assert as_bytes(encoder.encode_chunks(CHUNKS)) == alone
 
 
+@pytest.mark.slow
 def test_one_encoder_serves_many_threads(model_folder: Path, alone: list[bytes], tmp_path: Path) -> None:
     with Cache(tmp_path, 10**9) as cache, ThreadPoolExecutor(4) as pool:
         encoder = Encoder.load(model_folder, device="cpu", cache=cache)
@@ -95,6 +96,7 @@ def test_a_run_that_is_stopped_keeps_what_it_did(
         assert cache.count() == 4, "two blocks of two; the sixth chunk was in the third"
 
 
+@pytest.mark.slow
 def test_a_graph_that_was_stopped_runs_again_when_nothing_waits(model_folder: Path, alone: list[bytes]) -> None:
     graph = open_session(model_folder / ENCODER_GRAPHS["int8"], encoder_contract(384))
     runner = ChunkRunner(graph, 384, 2, batched=False)

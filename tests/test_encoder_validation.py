@@ -143,6 +143,7 @@ ALTERATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alteration", ALTERATIONS)
 @pytest.mark.parametrize(("name", "array"), [(name, array) for name in ARRAYS for array in ARRAYS[name]])
 def test_altered_arrays_are_refused(

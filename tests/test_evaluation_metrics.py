@@ -99,6 +99,7 @@ def test_brier_by_hand() -> None:
     assert weighted_brier(related, np.array([0.8, 0.4]), ones(related)) == pytest.approx([(0.04 + 0.16) / 2])
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(scored())
 def test_as_scikit_learn_has_it(judged: Scored) -> None:
@@ -122,6 +123,7 @@ def test_a_weight_is_a_repetition_and_order_does_not_matter(judged: Scored, data
         assert weighted == pytest.approx(figure(again, twice, ones(again)))
 
 
+@pytest.mark.slow
 def test_by_chance_even_perfect_probabilities_have_an_error() -> None:
     few, many = np.full(60, 0.5), np.full(60_000, 0.5)
     assert chance_calibration_error(few) > 10 * chance_calibration_error(many) > 0

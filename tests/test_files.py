@@ -48,6 +48,7 @@ def archive(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("restless")
 def test_threads_that_read_at_the_same_time_all_get_their_arrays(archive: Path) -> None:
     def read(_: int) -> int:

@@ -175,6 +175,7 @@ def test_only_fit_needs_an_extra_in_scoring() -> None:
     assert using <= {"scoring/fit.py"}
 
 
+@pytest.mark.slow
 def test_comparing_and_showing_depend_on_no_system() -> None:
     users = [path for path in FILES if room(path) in ("similarity", "corpus", "views")]
     assert {name(path) for path in users if set(imports(path)) & ENCODERS} == set()

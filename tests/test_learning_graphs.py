@@ -63,6 +63,7 @@ def cosines(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pool", ["mean", "cls", "pooler"])
 @pytest.mark.parametrize("position", ["post", "input"])
 def test_chunk_encoders_equal_pytorch(tmp_path: Path, pool: str, position: str) -> None:
@@ -82,6 +83,7 @@ def test_chunk_encoders_equal_pytorch(tmp_path: Path, pool: str, position: str) 
         np.testing.assert_allclose(masked, expected, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -168,6 +170,7 @@ def model_on_disk(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_export_writes_a_whole_model(tmp_path: Path) -> None:
     folder = model_on_disk(tmp_path / "model")
     export_model(folder, samples(8, seed=1), ("int8", "fp16", "fp32"))
@@ -183,6 +186,7 @@ def test_export_writes_a_whole_model(tmp_path: Path) -> None:
     np.testing.assert_allclose(full, expected, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["masked", "half", "int8", "head"])
 def test_graphs_that_share_weights_give_the_same_bytes(tmp_path: Path, name: str) -> None:
     folder = model_on_disk(tmp_path / "model")
@@ -257,6 +261,7 @@ ENCODER_WEIGHTS, HEAD_WEIGHTS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trained", [ENCODER_WEIGHTS, HEAD_WEIGHTS], ids=["encoder", "head"])
 def test_a_chunk_encoder_stays_the_same_when_the_head_is_trained(tmp_path: Path, trained: list[str]) -> None:
     """The cache knows a chunk encoder by its graph, which is another where it refers to the same places elsewhere."""

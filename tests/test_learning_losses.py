@@ -98,6 +98,7 @@ def test_order_of_rows_does_not_matter(batch: tuple[int, list[int], int], random
         torch.testing.assert_close(loss(mixed, related), loss(vectors, positives))
 
 
+@pytest.mark.slow
 @given(batches, st.floats(0.5, 3.0))
 @settings(deadline=None)
 def test_scale_is_temperature_and_a_low_one_stays_finite(batch: tuple[int, list[int], int], scale: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from written import examples, versions
@@ -96,6 +97,7 @@ quantities = st.tuples(
 )
 
 
+@pytest.mark.slow
 @examples(2)
 @given(quantities)
 @example((("10²", "102"), PLACES[0], "docx", "pdf", True))
@@ -116,6 +118,7 @@ def test_digits_that_differ_are_an_edit_and_are_never_verified(
     assert found.passages
 
 
+@pytest.mark.slow
 @examples(2)
 @given(quantities)
 def test_what_is_not_the_same_is_told_and_what_is_the_same_is_not(

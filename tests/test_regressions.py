@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 INPUTS = ROOT / "tests" / "data" / "regressions"
 
@@ -19,6 +21,7 @@ def check(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_every_input_that_was_found_is_read_or_refused() -> None:
     assert len(list(INPUTS.glob("*/*"))) > 5
     found = check(INPUTS)

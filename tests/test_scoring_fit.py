@@ -133,6 +133,7 @@ def test_which_domain_scores_high_has_no_say() -> None:
     assert weights(shifted.score_weights)[2] < 0.15
 
 
+@pytest.mark.slow
 def test_every_set_with_enough_pairs_is_a_domain_of_its_own() -> None:
     gains = ([0.4, 0, 0, 0], [0, 0.4, 0, 0])
     found = fitted(judged(gains[0], 1), judged(gains[1], 2), judged([0, 0, 0.4, 0], 3, each=MIN_PAIRS - 1))
@@ -145,6 +146,7 @@ def test_every_set_with_enough_pairs_is_a_domain_of_its_own() -> None:
         assert weights(domain)[part] > weights(found.score_weights)[part]
 
 
+@pytest.mark.slow
 def test_shares_within_an_unknown_field_are_not_fitted() -> None:
     found = fitted(judged([0.3, 0, 0.1], 1), judged([0.2, 0, 0.3], 2)).score_weights
     assert found.in_field == USUAL.in_field
@@ -157,6 +159,7 @@ def test_one_domain_is_no_choice() -> None:
     assert fitted(judged([0.3] * 4), few).domains == ()
 
 
+@pytest.mark.slow
 def test_thresholds_lie_between_and_probabilities_rise() -> None:
     found = fitted(judged([0.3] * 4, 1), judged([0.3] * 4, 2))
     verdicts = [(found.threshold, found.calibration)]
@@ -167,6 +170,7 @@ def test_thresholds_lie_between_and_probabilities_rise() -> None:
         assert calibration.slope > 0
 
 
+@pytest.mark.slow
 def test_what_holds_for_other_domains_was_measured_on_domains_left_out() -> None:
     """Each domain tells by another part: the verdict for a third must not rest on weights that saw the domain."""
     sure = judged([0.8, 0, 0, 0], 1), judged([0, 0.8, 0, 0], 2)

@@ -313,6 +313,7 @@ MANY = [made(seed, law=seed % 5 / 4) for seed in range(600)]
 """More than two blocks."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", [None, FIELD, FIELDS], ids=["model", "field", "domains"])
 @given(st.integers(0, 50), st.floats(0, 1))
 def test_scores_are_those_of_single_pairs(field: Field | DomainFields | None, seed: int, law: float) -> None:

@@ -102,6 +102,7 @@ def test_a_document_that_is_sent_is_ranked_as_the_command_ranks_it(
     assert "secret-place" not in json.dumps(body)
 
 
+@pytest.mark.slow
 def test_a_document_of_the_corpus_is_ranked_without_itself(service: Any) -> None:
     body = valid("colde.rank.1", service.post("/v1/rank", data={"document": "field-study-v1.pdf", "k": 1}))
     assert [hit["path"] for hit in body["results"]] == ["field-study-v2.pdf"]
@@ -178,6 +179,7 @@ def both(tmp_path_factory: pytest.TempPathFactory, kept: Encoder) -> Iterator[tu
         yield one, other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
@@ -246,6 +248,7 @@ def test_a_folder_with_a_file_named_like_that_of_an_index_is_a_folder(kept: Enco
         assert [item["path"] for item in service.get("/v1/documents").json()["documents"]] == ["pump.md"]
 
 
+@pytest.mark.slow
 def test_two_documents_are_compared_however_they_are_named(service: Any) -> None:
     ranked = service.post("/v1/rank", files={"file": study()})
     sent = {"upload_a": ranked.headers["colde-upload"], "document_b": "field-study-v2.pdf"}

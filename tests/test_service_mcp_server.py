@@ -81,6 +81,7 @@ async def refused(client: Any, tool: str, **arguments: Any) -> str:
     return str(text)
 
 
+@pytest.mark.slow
 def test_tools_describe_themselves_as_reading_only() -> None:
     async def talk(client: Any) -> None:
         tools = (await client.list_tools()).tools
@@ -149,6 +150,7 @@ def test_an_agent_ranks_a_folder_and_an_index(tmp_path: Path, cached_encoder: En
     with_client(talk, tmp_path)
 
 
+@pytest.mark.slow
 def test_nothing_outside_the_folders_is_read(tmp_path: Path) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     for folder in (inside, outside):
@@ -195,6 +197,7 @@ def test_a_relative_path_begins_at_the_first_folder_that_has_it(tmp_path: Path, 
     assert library.path("c.md") == two / "c.md"
 
 
+@pytest.mark.slow
 def test_what_an_agent_asks_wrongly_is_said_in_a_sentence() -> None:
     async def talk(client: Any) -> None:
         assert "Cannot find the file" in await refused(client, "compare", a="none.pdf", b=V1)
@@ -213,6 +216,7 @@ def test_what_an_agent_asks_wrongly_is_said_in_a_sentence() -> None:
     with_client(talk, EXAMPLES)
 
 
+@pytest.mark.slow
 def test_standard_output_is_the_protocols_alone(tmp_path: Path) -> None:
     ask = {
         "jsonrpc": "2.0",

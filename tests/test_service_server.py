@@ -166,6 +166,7 @@ def test_without_the_extra_the_command_says_how_to_get_it(tmp_path: Path, comman
     check_trouble(done)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 def test_ctrl_c_ends_it_quietly_and_the_port_is_free_again(folder: Path, cache: str) -> None:
     # At an address where nobody else listens: at the usual one another test could take the port that is free again.

@@ -205,6 +205,7 @@ def of_both(alignment: Alignment) -> list[Mirrored]:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(paragraphs, paragraphs)
 @example(["9 3.2"], ["9"])

@@ -53,6 +53,7 @@ def test_chunks_find_their_counterparts(comparison: Comparison) -> None:
     assert only_b[0].score < COUNTERPART
 
 
+@pytest.mark.slow
 def test_what_was_added_and_dropped_has_no_counterpart(cached_encoder: Encoder, repository: Path) -> None:
     """Of all edits from version 1 to 2 (examples/README.md) only these leave a section without a counterpart."""
     versions = [repository / "examples" / f"field-study-v{number}.pdf" for number in (1, 2)]

@@ -41,6 +41,7 @@ def written(*paragraphs: str) -> Document:
     return assemble("", "", [Part("", "\n\n".join(paragraphs))])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(documents, documents)
 def test_both_are_covered_whole_whichever_comes_first(a: Document, b: Document) -> None:

@@ -253,6 +253,7 @@ phrases = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(phrases, phrases)
 def test_the_flags_the_other_way_round_are_the_same_turned_over(a: list[str], b: list[str]) -> None:

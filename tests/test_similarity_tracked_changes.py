@@ -42,6 +42,7 @@ def shown(text: TrackedText) -> str:
     return "".join(pieces).replace(BREAK, "¶")
 
 
+@pytest.mark.slow
 @given(PARTS, PARTS)
 def test_both_documents_are_in_the_merged_text(
     of_a: list[tuple[str, list[str]]], of_b: list[tuple[str, list[str]]]

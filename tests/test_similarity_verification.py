@@ -31,6 +31,7 @@ def verified(b: Document, *allow: str) -> bool:
     return verify_documents(made(), b, allow).verified
 
 
+@pytest.mark.slow
 @given(
     hostile(),
     st.sampled_from([IgnoreOptions(), IgnoreOptions(True, True, True), IgnoreOptions(list_marks=True)]),

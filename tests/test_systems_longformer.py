@@ -89,6 +89,7 @@ def test_a_vector_depends_on_neither_padding_nor_company(network: SLong) -> None
     assert torch.linalg.norm(together, dim=1).tolist() == pytest.approx([1, 1, 1], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_the_graph_gives_what_the_network_gives_at_every_length(network: SLong, tmp_path: Path) -> None:
     graph = tmp_path / "tower.onnx"
     write_system_graph(network, CONFIG, graph)

@@ -211,6 +211,7 @@ def graph_of(network: Any, target: Path, height: int) -> Any:
     return ort.InferenceSession(str(target), providers=["CPUExecutionProvider"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("combine", "compat"),
     [

@@ -198,6 +198,7 @@ def test_parts_of_the_word_loss_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.testing.assert_close(heads.head.bias.grad, gradient)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_pretraining_lowers_both_losses_and_is_seeded(precision: Any) -> None:
     told: list[int] = []

@@ -113,6 +113,7 @@ def test_a_run_that_was_stopped_ends_where_it_would_have_ended(tmp_path: Path) -
         assert torch.equal(weight, again[name])
 
 
+@pytest.mark.slow
 def test_smith_starts_near_the_loss_of_a_constant_and_learns(tmp_path: Path) -> None:
     """Without a fitted scale the first losses are well above ln 2, that of a constant."""
     sizes = {"hidden": 32, "sentence_layers": 1, "document_layers": 1, "intermediate": 64, "dropout": 0.0}
@@ -139,6 +140,7 @@ def test_a_digest_is_of_all_that_is_read() -> None:
     assert rows_digest([Rows.of([[1]]), *packed[1:]]) != known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", NAMES)
 def test_every_network_learns_in_bf16(system: str, tmp_path: Path) -> None:
     assert sorted(SYSTEMS) == NAMES

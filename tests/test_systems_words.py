@@ -139,6 +139,7 @@ def test_gradient_reaches_every_weight(case: Case) -> None:
         assert weight.grad.isfinite().all(), name
 
 
+@pytest.mark.slow
 @every_tower
 def test_graph_equals_pytorch_for_any_shape(case: Case, tmp_path: Path) -> None:
     network = case.build()

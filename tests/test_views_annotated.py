@@ -145,6 +145,7 @@ def turned(name: str, folder: Path, turn: int = 90, password: str = "") -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", [90, 180])
 def test_marks_fit_turned_and_cropped_pages(tmp_path: Path, turn: int) -> None:
     a, b = (read(str(turned(name, tmp_path, turn))) for name in (V1, V2))
@@ -164,6 +165,7 @@ def test_a_password_is_kept(tmp_path: Path) -> None:
     assert first.title == "Changes"
 
 
+@pytest.mark.slow
 def test_chosen_pages_and_sections(tmp_path: Path) -> None:
     a, b = (read(name, pages=(3, 4)) for name in (V1, V2))
     write_annotated(compared(a, b), tmp_path, None, (3, 4))
@@ -191,6 +193,7 @@ def test_what_cannot_be_annotated_is_refused_before_the_work(tmp_path: Path) -> 
         check_annotation(tmp_path, inputs[0], inputs[1], inputs)
 
 
+@pytest.mark.slow
 def test_a_text_beside_a_pdf_is_left_out_with_a_word(capsys: Capture, tmp_path: Path, kept_cache: None) -> None:
     text = tmp_path / "draft.txt"
     text.write_text(run(capsys, "text", OTHER).out.replace("thirty", "sixty"))

@@ -37,6 +37,7 @@ def test_each_page_of_a_line_leads_to_its_own_file() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_diff_links_files_and_pages_on_a_terminal_alone(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,7 @@ def test_a_row_for_every_pair() -> None:
     assert dropped["redline"] == ""
 
 
+@pytest.mark.slow
 @given(hostile())
 @settings(max_examples=40)
 def test_hostile_text_stays_in_its_cell_and_is_no_formula(comparison: Comparison) -> None:

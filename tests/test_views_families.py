@@ -6,6 +6,7 @@ import csv
 import re
 from io import StringIO
 
+import pytest
 from hand_made import safe_page, safe_table, words
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,6 +37,7 @@ found = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(found, st.integers(60, 200))
 @settings(max_examples=30)
 def test_no_line_is_wider_than_the_terminal_or_steers_it(families: Families, width: int) -> None:
@@ -60,6 +62,7 @@ def test_csv_has_a_row_for_each_member_and_part_and_no_formula(families: Familie
     assert not any(row[name].startswith(("=", "+", "-", "@")) for row in rows for name in FAMILY_COLUMNS)
 
 
+@pytest.mark.slow
 @given(found, st.booleans())
 @settings(max_examples=30)
 def test_the_page_is_valid_and_runs_nothing(families: Families, linked: bool) -> None:
@@ -102,6 +105,7 @@ clustered = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(clustered, st.integers(60, 200))
 @settings(max_examples=30)
 def test_clusters_of_any_words_are_shown_safely(found: Clusters, width: int) -> None:

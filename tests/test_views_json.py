@@ -52,6 +52,7 @@ def check_passage(passage: Value) -> None:
         assert flag["a"] or flag["b"]
 
 
+@pytest.mark.slow
 @given(hostile())
 @settings(max_examples=40)
 def test_every_passage_is_as_the_contract_says(schema: Any, comparison: Comparison) -> None:
@@ -115,6 +116,7 @@ def test_tables_are_written_as_lists_are() -> None:
     assert text({"table": table[:, :0]}) == text({"table": [[] for _ in table]})
 
 
+@pytest.mark.slow
 def test_a_long_text_is_written_in_blocks(field_study: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("colde_cli.views.json._BLOCK", 1 << 15)
     table = np.full((600, 300), 0.123456, np.float32)

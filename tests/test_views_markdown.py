@@ -58,6 +58,7 @@ def test_the_order_is_verdict_counts_flagged_changes_sections_the_rest() -> None
     assert "&lt;office&gt;" in page
 
 
+@pytest.mark.slow
 def test_of_two_different_texts_the_closest_sections_are_listed(cached_encoder: Encoder) -> None:
     both = [cached_encoder.encode(read(path)) for path in (V1, OTHER)]
     found = compare_encodings(both[0], both[1], cached_encoder)
@@ -105,6 +106,7 @@ def test_a_table_of_scores_too_large_for_a_comment_is_left_out() -> None:
     assert len(text) < 2000
 
 
+@pytest.mark.slow
 @given(hostile())
 @settings(max_examples=40)
 def test_hostile_text_stays_text(comparison: Comparison) -> None:

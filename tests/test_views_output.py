@@ -266,6 +266,7 @@ def test_an_old_less_gets_no_links(tmp_path: Path, version: int, links: bool) ->
     assert "p. 1" in shown
 
 
+@pytest.mark.slow
 def test_diff_keeps_its_status_and_its_colours(tmp_path: Path, pager: str) -> None:
     a, b = tmp_path / "a.txt", tmp_path / "b.txt"
     a.write_text("The parts of one unit cost 58 dollars in the market of our town.")

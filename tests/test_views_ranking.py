@@ -7,6 +7,7 @@ import json
 import re
 from io import StringIO
 
+import pytest
 from hand_made import safe_page, safe_table, words
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -53,12 +54,14 @@ rankings = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(rankings, st.integers(60, 200), st.booleans())
 @settings(max_examples=40)
 def test_no_line_is_wider_than_the_terminal_or_steers_it(ranking: Ranking, width: int, coloured: bool) -> None:
     safe_table(ranking, width, coloured=coloured)
 
 
+@pytest.mark.slow
 @given(rankings)
 @settings(max_examples=40)
 def test_other_formats_hold_hostile_words_too(ranking: Ranking) -> None:

@@ -308,6 +308,7 @@ def test_an_excerpt_is_cut_where_the_next_edit_is_far() -> None:
     assert line.endswith("has to pay, runs…")
 
 
+@pytest.mark.slow
 def test_a_long_report_stays_small() -> None:
     paragraphs = [f"{LONG} It was item {number} of {number * 7} on the list." * 3 for number in range(600)]
     other = [words.replace("three", "four") if n % 5 == 0 else words for n, words in enumerate(paragraphs)]
