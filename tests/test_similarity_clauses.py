@@ -190,6 +190,7 @@ def test_a_new_item_and_a_few_added_words_have_the_force_of_their_sentence(
         ("You may not sell the maps of the town.", "You may not, however, sell such maps of the town."),
         ("We keep the maps (the “Plans”) of it, and you must pay.", "We keep the maps of it, and you must pay."),
         ("The town has a mill and a well.", "The town has a mill, a tower and a well."),
+        ("You must read the notes at town.org/maps.", "You must read the notes at https://town.org/maps/rules."),
     ],
 )
 def test_words_that_add_nothing_to_a_rule_are_no_flag(a: str, b: str) -> None:

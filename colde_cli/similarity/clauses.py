@@ -95,6 +95,8 @@ _SAY_NOTHING = frozenset(
 """Words that add nothing by themselves to what a clause says."""
 _NAMED = re.compile(r"\([^()]*[“\"][^()]*\)")
 """Where a clause names something: (the “Audit Period”)."""
+_ADDRESSES = re.compile(r"://|\bwww\b|\S@\S|\w\.\w|(?<!\w)/\w|\w/(?!\w)")
+"""Part of the address of a page, or of a person."""
 _JOINED = re.compile(r"[,/]|\b(?:or|and|nor|oder|und|ou|et|o|y)\b", re.IGNORECASE)
 LeadIns = tuple[LeadIn, LeadIn]
 """What a passage of A and one of B stand under."""
@@ -269,6 +271,8 @@ def _added(gone: Sequence[str], come: Sequence[str]) -> tuple[str, str] | None:
     """
     found: list[tuple[int, tuple[str, str]]] = []
     for old, new in zip(gone, come, strict=True):
+        if _ADDRESSES.search(f"{old} {new}"):
+            continue
         less, more = sorted((_SAYS.findall(_NAMED.sub("", old)), _SAYS.findall(_NAMED.sub("", new))), key=len)
         saying = [word for word in more if word.casefold() not in _SAY_NOTHING]
         joined = _JOINED.search(new if len(new) > len(old) else old)

@@ -19,6 +19,10 @@ from colde_cli.similarity.clause_labels import follows
 
 _LONGEST = 400
 """Maximum number of characters of a lead-in: who must do what stands at its beginning."""
+_BEFORE = 5000
+"""Maximum number of characters before a passage in which the sentence that it goes on with is looked for."""
+_AHEAD = 20
+"""Maximum number of marks after one among which its successor is looked for."""
 _MARKED = re.compile(
     r"\W{0,3}?(?:(?P<bullet>[-–•▪◦‣*·○●■□➢✓\uf0b7])\s+)?"
     r"(?:(?P<form>\(?)(?P<mark>\d{1,3}|[A-Za-z]{1,2}|[ivxl]{2,6})(?P<close>[.)])(?=\s+\S))?"
@@ -55,7 +59,9 @@ def parts_of_list(text: str, sentence: Span) -> list[tuple[Span, str]]:
     for place, match in enumerate(marks):
         mark = match["mark"]
         depth = next((at for at in reversed(range(len(levels))) if follows(levels[at], mark)), len(levels))
-        if depth == len(levels) and not any(follows(mark, other["mark"]) for other in marks[place + 1 :]):
+        if depth == len(levels) and not any(
+            follows(mark, other["mark"]) for other in marks[place + 1 : place + 1 + _AHEAD]
+        ):
             continue  # "thirty (30) days"
         levels[depth:] = [mark]
         starts.append((match.start(), depth))
@@ -80,7 +86,7 @@ def lead_ins(document: Document, passages: Sequence[Passage]) -> list[LeadIn]:
             found.append(NO_LEAD_IN)
             continue
         span, above = paragraphs[place]
-        before = document.text[span.start : passage.span.start]
+        before = document.text[max(span.start, passage.span.start - _BEFORE) : passage.span.start]
         open_sentence = before[whole_sentence_starts(before)[-1] :] if before.strip() else ""
         if open_sentence and not re.search(r"[.!?]\W*$", open_sentence):
             first_item = _WITHIN.search(open_sentence)
