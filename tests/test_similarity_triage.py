@@ -43,6 +43,30 @@ def test_the_same_replacement_throughout_is_one_change() -> None:
     assert len(change.pairs) == 3
 
 
+RULES = [
+    "You must pay the fee, and you shall not be late with it.",
+    "We may end the contract at any time, and you must then go.",
+    "You may read the notes of the council, which are in the hall.",
+]
+BAN = "You may not sell, lend or copy the maps that we made of the town."
+
+
+def test_a_passage_that_stands_twice_is_one_change() -> None:
+    found = pairs([RULES[0], RULES[1], *A, RULES[2]], [RULES[0], BAN, RULES[1], *A, BAN, RULES[2]])
+    (change,) = ordered_changes(found)
+    assert [found[number].b_text for number in change.pairs] == [BAN, BAN]
+    assert change.replacement is None
+
+
+def test_a_new_ban_outweighs_a_lone_word_and_a_definition() -> None:
+    texts = [*RULES, "The keeper may be asked to open the hall on the first day of the week.", "“Map” means a plan."]
+    changed = [*RULES, "The keeper may be able to open the hall on the first day of the week.", "“Map” means a plan."]
+    found = pairs(texts, [*changed[:1], BAN, *changed[1:], "“Plan” means a drawing of the town and of its mills."])
+    firsts = [(found[change.pairs[0]].b_text or found[change.pairs[0]].a_text)[:5] for change in ordered_changes(found)]
+    assert firsts[0] == "You m"
+    assert firsts.index("“Plan") > firsts.index("You m")
+
+
 def test_every_changed_pair_is_listed_once_and_a_flag_outweighs_length() -> None:
     found = pairs([*A, "A long passage that only the first of both texts has, " * 20], B)
     changes = ordered_changes(found)
