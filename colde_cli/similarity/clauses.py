@@ -67,14 +67,14 @@ _IDIOM = re.compile(r"\bas the case $")
 """What "may" follows where it permits nothing: "as the case may be"."""
 _STRENGTH = {"PERMISSION": 0.5, "ADVICE": 1.5}
 """Gravity of a requirement of a standard, by its key word; of a duty or prohibition 2.5."""
-_EXCHANGED = {FlagKind.OBLIGATION: 1.8, FlagKind.PARTY: 2.0, FlagKind.SCOPE: 1.0}
+_EXCHANGED = {FlagKind.OBLIGATION: 1.8, FlagKind.PARTY: 3.0, FlagKind.SCOPE: 1.0}
 """Gravity of a duty that became a permission, or the like; alone, such a word weighs by its clause."""
 _WHOLE = 0.7
 """Gravity of a clause that came or went as a whole, beside what it says."""
 _MOST = 3.0
 _WEIGHED = {
     **dict.fromkeys((FlagKind.NAME, FlagKind.TERM, FlagKind.REFERENCE), 0.8),
-    **dict.fromkeys((FlagKind.OBLIGATION, FlagKind.PARTY, FlagKind.SCOPE, FlagKind.EXCEPTION), 0.5),
+    **dict.fromkeys((FlagKind.OBLIGATION, FlagKind.PARTY, FlagKind.SCOPE, FlagKind.EXCEPTION), 0.3),
 }
 """Share of the gravity of a clause that a name, term, reference or lone word in it has."""
 _ADDRESS = re.compile(r"\b(?:suite|street|avenue|road|floor|building|p\.?o\.? box)\b|\b[A-Z]{2} \d{5}\b", re.IGNORECASE)

@@ -32,7 +32,7 @@ class FlagKind(StrEnum):
     touched: str
 
     AMOUNT = "amount", 10.0, "An amount", "amounts"
-    PARTY = "party", 8.0, "A party", "parties"
+    PARTY = "party", 7.0, "A party", "parties"
     OBLIGATION = "obligation", 7.5, "A duty or permission", "duties"
     NEGATION = "negation", 9.0, "A negation", "negations"
     EXCEPTION = "exception", 8.0, "An exception", "exceptions"
