@@ -4,8 +4,10 @@
 
 Takes the labelled sets of `COLDE_SHARED` (else `../shared`) as one corpus, as a user's folder would be: the documents
 of the splits, encoded by the shipped model through the cache. A query is a document with a related one in the corpus.
-Prints Recall@10 and nDCG@10 of
+Prints Recall@10, MRR and nDCG@10 of
 
+    TF-IDF, BM25      the controls of `colde evaluate`
+    mean              the cosine of mean chunk vectors, without a centre
     vectors, words    one measure of the first stage alone
     fused             both
     rescored M        the exact score on the M best of the fused ones; "found" is the share of the ten best of the
@@ -30,14 +32,17 @@ from numpy.typing import NDArray
 
 from colde_cli.corpus.first_stage import Measure, candidates, fused
 from colde_cli.corpus.records import Card
+from colde_cli.documents.document import Document
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.loading import learn_field, open_encoder
 from colde_cli.encoder.vector_cache import Cache
-from colde_cli.evaluation.data import read_data, read_pairs
+from colde_cli.evaluation.data import EvaluationSet, read_data, read_pairs
 from colde_cli.evaluation.metrics import DEPTH, ndcg
+from colde_cli.evaluation.systems import PairScorer, bm25, tfidf
 from colde_cli.scoring.lexicon import overlap
 from colde_cli.scoring.profile import MIN_DOCUMENTS, Field
 from colde_cli.scoring.score import scores_with_many
+from colde_cli.scoring.whitening import unit_rows
 from colde_cli.settings import DEFAULT_MODEL
 
 Floats = NDArray[np.float64]
@@ -52,12 +57,31 @@ class Corpus:
     """Documents and, by row, those that belong to each query."""
 
     cards: list[Card]
+    documents: list[Document]
     relevant: dict[int, list[int]]
+
+    def controls(self) -> dict[str, Callable[[int], Floats]]:
+        """Scores of a query with all documents, by the name of the control."""
+        names = [str(row) for row in range(len(self.documents))]
+        known = dict(zip(names, self.documents, strict=True))
+        related = {str(row): frozenset(map(str, rows)) for row, rows in self.relevant.items()}
+        whole = EvaluationSet("corpus", known, (), (), tuple(names), "all", tuple(names), related, "links", 0)
+        means = unit_rows(np.stack([card.chunk_vectors.mean(0) for card in self.cards])).astype(np.float64)
+
+        def by_words(scorer: PairScorer) -> Callable[[int], Floats]:
+            return lambda query: scorer.scores([(str(query), name) for name in names])
+
+        return {
+            "TF-IDF": by_words(tfidf(whole)),
+            "BM25": by_words(bm25(whole)),
+            "mean": lambda query: means @ means[query],
+        }
 
 
 def read_corpus(folder: Path, sets: Sequence[str], splits: Sequence[str], encoder: DocumentEncoder) -> Corpus:
     """Encode the documents of the splits."""
     cards: list[Card] = []
+    documents: list[Document] = []
     relevant: dict[int, list[int]] = {}
     for name in sets:
         data = read_data([folder / name / "docs.jsonl.gz"], supervised=False)
@@ -66,18 +90,19 @@ def read_corpus(folder: Path, sets: Sequence[str], splits: Sequence[str], encode
             if item.split in splits:
                 rows[item.id] = len(cards)
                 cards.append(Card.of(encoder.encode(item.document)))
+                documents.append(item.document)
         for pair in read_pairs(folder / name / "pairs.jsonl.gz", data.numbers()):
             if pair.related and pair.a in rows and pair.b in rows:
                 relevant.setdefault(rows[pair.a], []).append(rows[pair.b])
                 relevant.setdefault(rows[pair.b], []).append(rows[pair.a])
-    return Corpus(cards, relevant)
+    return Corpus(cards, documents, relevant)
 
 
 class Table:
     """Collects the figures of systems over queries, and prints their means."""
 
     def __init__(self) -> None:
-        self._figures: dict[str, list[tuple[float, float, float]]] = {}
+        self._figures: dict[str, list[tuple[float, float, float, float]]] = {}
 
     def add(self, system: str, order: NDArray[np.int64], relevant: Sequence[int], best: set[int]) -> None:
         """Add a query: the documents in the order of a system, which may be few, and the ten best of the exact one."""
@@ -86,14 +111,15 @@ class Table:
         gain = ndcg(np.concatenate([hits[:DEPTH], np.zeros(max(0, DEPTH - len(hits)), bool), whole[DEPTH:]]))
         found = len(best & set(order.tolist())) / max(1, len(best))
         recall = hits[:DEPTH].sum() / min(len(relevant), DEPTH)
-        self._figures.setdefault(system, []).append((float(recall), gain, found))
+        first = 1 / (1 + int(hits.argmax())) if hits.any() else 0.0
+        self._figures.setdefault(system, []).append((float(recall), first, gain, found))
 
     def print(self) -> None:
         """Print a line for each system."""
-        print(f"{'':16} Recall@10  nDCG@10  found")
+        print(f"{'':16} Recall@10    MRR  nDCG@10  found")
         for system, rows in self._figures.items():
-            recall, gain, found = np.mean(rows, axis=0)
-            print(f"{system:16} {recall:9.4f} {gain:8.4f} {found:6.4f}")
+            recall, first, gain, found = np.mean(rows, axis=0)
+            print(f"{system:16} {recall:9.4f} {first:6.4f} {gain:8.4f} {found:6.4f}")
 
 
 def ordered(scores: Floats, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -109,7 +135,7 @@ def measure(corpus: Corpus, encoder: DocumentEncoder, queries: Sequence[int]) ->
     stage = Measure(field, encoder.config.score_weights)
     segment = stage.segment(range(len(cards)), cards)
     chunks = np.array([len(card.shares) for card in cards])
-    seconds = {"exact": 0.0, "first": 0.0}
+    seconds, controls = {"exact": 0.0, "first": 0.0}, corpus.controls()
     for query in queries:
         relevant, card = corpus.relevant[query], cards[query]
         others = np.delete(np.arange(len(cards)), query)
@@ -127,6 +153,8 @@ def measure(corpus: Corpus, encoder: DocumentEncoder, queries: Sequence[int]) ->
         def add(system: str, order: NDArray[np.int64]) -> None:
             table.add(system, order, relevant, best)  # noqa: B023 - called at once
 
+        for name, scores in controls.items():
+            add(name, ordered(scores(query), others))
         add("vectors", ordered(parts[0].astype(np.float64), others)[: DEPTHS[3]])
         add("words", ordered(parts[1], others)[: DEPTHS[3]])
         add("fused", ordered(both, others)[: DEPTHS[3]])

@@ -55,11 +55,11 @@ def test_threshold_and_calibration_are_stored_with_the_model(capsys: Capture, da
     assert after.calibration.kind == "platt"
     old, new = (json.loads(config.to_json()) for config in (before, after))
     # Whatever the kind of text: the pairs were of the user's, not of the kinds that the model was trained on.
-    domains = new["score_weights"]["domains"]
-    assert len(domains) == len(old["score_weights"]["domains"]) > 0
-    assert all(kind["threshold"] == new["threshold"] for kind in domains)
-    assert all(kind["calibration"] == new["calibration"] for kind in domains)
-    for place in (old, new, *old["score_weights"]["domains"], *domains):
+    kinds = [[*values["score_weights"]["domains"], values["score_weights"]["short"]] for values in (old, new)]
+    assert len(kinds[1]) == len(kinds[0]) > 1
+    assert all(kind["threshold"] == new["threshold"] for kind in kinds[1])
+    assert all(kind["calibration"] == new["calibration"] for kind in kinds[1])
+    for place in (old, new, *kinds[0], *kinds[1]):
         del place["threshold"], place["calibration"]
     assert old == new
     assert not list(model.glob(".*"))

@@ -257,6 +257,18 @@ def many(corpus: Path, update: Update) -> Path:
     return folder
 
 
+def test_statistics_of_an_earlier_version_are_told_and_learned_anew(
+    index: Path, many: Path, update: Update, encoder: Encoder
+) -> None:
+    with contextlib.closing(sqlite3.connect(index / INDEX_FILE)) as connection, connection:
+        connection.execute("UPDATE profile SET fingerprint = 'earlier', learned_from = x'00'")
+    with Index.open(index) as opened, pytest.warns(UserWarning, match="an earlier version; .*colde index"):
+        assert opened.field(encoder) is None
+    assert update() == (0, 0, 0, 0, 0)
+    with Index.open(index) as opened:
+        assert opened.field(encoder) is not None
+
+
 def test_a_folder_that_lost_most_of_many_files_is_taken_for_a_lost_disk(
     index: Path, many: Path, update: Update
 ) -> None:

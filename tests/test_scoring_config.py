@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,15 +61,23 @@ def test_only_curves_that_never_fall_are_sound(calibration: Calibration, sound: 
     assert is_sound(calibration) is sound
 
 
-def test_weights_are_listed_by_domain_in_the_order_of_the_parts() -> None:
-    laws = Domain("laws", 0.5, Calibration(), *(0.1, 0.2, 0.3, 0.4, 0.0, 0.0))
-    found = ScoreWeights(*(0.0, 0.5, 0.25, 0.15, 0.05, 0.05), domains=(laws,)).by_domain
-    assert found.tolist() == [[0.0, 0.5, 0.25, 0.15, 0.05, 0.05], [0.1, 0.2, 0.3, 0.4, 0.0, 0.0]]
+def test_weights_are_listed_by_kind_of_text_in_the_order_of_the_parts() -> None:
+    other, of_laws = [0.0, 0.5, 0.25, 0.15, 0.05, 0.05, 0.0], [0.1, 0.2, 0.3, 0.4, 0.0, 0.0, 0.0]
+    laws, short = Domain("laws", 0.5, CURVE, *of_laws), Domain("short texts", 0.5, CURVE, mean=0.4, wording=0.6)
+    weights = ScoreWeights(*other, domains=(laws,))
+    assert weights.by_kind.tolist() == [other, of_laws]
+    whole = replace(weights, short=short)
+    assert whole.by_kind.tolist() == [other, of_laws, [0.0, 0.4, 0.0, 0.0, 0.0, 0.0, 0.6]]
+    again = whole.with_verdict(0.7, Calibration())
+    assert [(kind.threshold, kind.calibration) for kind in again.kinds] == [(0.7, Calibration())] * 2
+    assert again.by_kind.tolist() == whole.by_kind.tolist()
     assert set(PART_NAMES) == set(PARTS)
     assert sum(IN_FIELD) == 1
 
 
-@pytest.mark.parametrize(("part", "reads"), list(zip(PARTS, [False, False, False, True, True, True], strict=True)))
+@pytest.mark.parametrize(
+    ("part", "reads"), list(zip(PARTS, [False, False, False, True, True, True, True], strict=True))
+)
 def test_parts_of_words_need_a_lexicon_in_any_domain(part: str, reads: bool) -> None:
     alone = {**dict.fromkeys(PARTS, 0.0), part: 1.0}
     assert ScoreWeights(**alone).reads_words is reads  # type: ignore[arg-type]
@@ -82,5 +91,8 @@ def test_what_a_file_says_is_read_also_under_earlier_names() -> None:
     found = score_weights_of({"document": 0.6, "chunks": 0.4, "sharpness": 0.1, "domains": [domain]})
     laws = Domain("laws", 0.5, CURVE, colde=0.3, words=0.7)
     assert found == ScoreWeights(colde=0.6, chunks=0.4, sharpness=0.1, domains=(laws,))
-    assert score_weights_of({"in_field": [1, 0, 0, 0, 0, 0]}).in_field == (1, 0, 0, 0, 0, 0)
+    assert score_weights_of({"in_field": [1, 0, 0, 0, 0, 0]}).in_field == (1, 0, 0, 0, 0, 0, 0)
+    assert score_weights_of({"short": {**domain, "words": 0.6, "wording": 0.1}}).short == replace(
+        laws, words=0.6, wording=0.1
+    )
     assert score_weights_of({"domains": None, "in_field": None}) == ScoreWeights()

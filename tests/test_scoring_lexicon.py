@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from colde_cli.documents.document import Chunk, Span
 from colde_cli.errors import ModelError
-from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms, continuations, overlap
+from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms, agreement, continuations, overlap
 
 CLS, SEP = 0, 1
 PIECES = ["[CLS]", "[SEP]", "play", "##ing", "##s", "the", "a", "dog", "cat", "axolotl", "runs", "sees"]
@@ -96,6 +96,15 @@ def test_nothing_has_no_terms_and_is_like_nothing(lexicon: Lexicon) -> None:
     nothing = lexicon.terms(chunks(""))
     assert len(nothing.buckets) == 0
     assert overlap(nothing, lexicon.terms(chunks("the dog"))) == 0
+    assert agreement(nothing, lexicon.terms(chunks("the dog"))) == agreement(nothing, nothing) == 0
+
+
+def test_agreement_is_the_share_of_words_and_pairs_that_both_hold(lexicon: Lexicon) -> None:
+    one, other = lexicon.terms(chunks("the dog sees the cat")), lexicon.terms(chunks("the dog runs"))
+    # Both have "the", "dog" and "the dog"; there are five words in all, and five pairs.
+    assert agreement(one, other) == agreement(other, one) == pytest.approx(3 / 10)
+    assert agreement(one, one) == 1
+    assert agreement(one, lexicon.terms(chunks("the dog sees the cat"), 2)) == pytest.approx(3 / 8)
 
 
 @given(st.lists(st.lists(st.sampled_from(range(2, len(PIECES))), min_size=1, max_size=8), min_size=1, max_size=3))

@@ -18,6 +18,7 @@ from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import BUCKETS, Terms
 from colde_cli.scoring.profile import (
     ARRAYS,
+    FORMAT,
     MIN_DOCUMENTS,
     PRIOR_DOCUMENTS,
     Field,
@@ -134,19 +135,19 @@ def test_one_document_is_a_field_without_pairs() -> None:
 
 
 def test_weights_by_hand(profile: FieldProfile) -> None:
-    spread = replace(profile, spreads=np.array([1, 0.1, 0.2, 0.4, 1, 1]))
-    score_weights = replace(WEIGHTS, in_field=(0, 0.2, 0.2, 0.6, 0, 0))
-    weights = Field(spread, statistics()).weights_by_domain(score_weights)
+    spread = replace(profile, spreads=np.array([1, 0.1, 0.2, 0.4, 1, 1, 1]))
+    score_weights = replace(WEIGHTS, in_field=(0, 0.2, 0.2, 0.6, 0, 0, 0))
+    weights = Field(spread, statistics()).weights_by_kind(score_weights)
     # .2 / .1 : .2 / .2 : .6 / .4 = 4 : 2 : 3, for mean, chunks and words.
-    assert weights[0] == pytest.approx([0, 4 / 9, 2 / 9, 3 / 9, 0, 0])
-    assert weights[1] == pytest.approx([0.3, 0.1, 0.2, 0.1, 0.1, 0.2])
+    assert weights[0] == pytest.approx([0, 4 / 9, 2 / 9, 3 / 9, 0, 0, 0])
+    assert weights[1] == pytest.approx([0.3, 0.1, 0.2, 0.1, 0.1, 0.2, 0])
 
 
 def test_a_domain_that_the_field_only_resembles_loses_its_weights(profile: FieldProfile) -> None:
     near, far = (replace(profile, nearness=np.array([value], np.float32)) for value in (0.8, 0.6))
     few = replace(far, documents=MIN_DOCUMENTS - 1)
-    kept, lost, unsure = (Field(item, statistics()).weights_by_domain(WEIGHTS) for item in (near, far, few))
-    assert kept[1] == pytest.approx([0.3, 0.1, 0.2, 0.1, 0.1, 0.2])
+    kept, lost, unsure = (Field(item, statistics()).weights_by_kind(WEIGHTS) for item in (near, far, few))
+    assert kept[1] == pytest.approx([0.3, 0.1, 0.2, 0.1, 0.1, 0.2, 0])
     assert lost[1] == pytest.approx(lost[0])
     assert lost[0] == pytest.approx(kept[0])
     assert unsure[1] == pytest.approx(kept[1])
@@ -237,7 +238,7 @@ def test_a_profile_is_read_as_it_was_written(profile: FieldProfile, tmp_path: Pa
         assert np.array_equal(getattr(again, name), getattr(profile, name))
     header = json.loads((tmp_path / "profile.json").read_text())
     assert header == {
-        "kind": "colde field profile", "format": 3, "name": "field", "documents": 20, "model": "model",
+        "kind": "colde field profile", "format": FORMAT, "name": "field", "documents": 20, "model": "model",
     }  # fmt: skip
 
 
@@ -313,11 +314,14 @@ def test_a_damaged_header_is_told(profile: FieldProfile, tmp_path: Path, header:
         FieldProfile.load(tmp_path)
 
 
-def test_a_profile_of_a_later_version_is_told(profile: FieldProfile, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "told"), [(FORMAT - 1, "earlier colde; make the profile again"), (FORMAT + 1, "later colde")]
+)
+def test_a_profile_of_another_version_is_told(profile: FieldProfile, tmp_path: Path, version: int, told: str) -> None:
     profile.save(tmp_path)
     path = tmp_path / "profile.json"
-    path.write_text(path.read_text().replace('"format": 3', '"format": 4'))
-    with pytest.raises(ModelError, match="later colde"):
+    path.write_text(path.read_text().replace(f'"format": {FORMAT}', f'"format": {version}'))
+    with pytest.raises(ModelError, match=told):
         FieldProfile.load(tmp_path)
 
 

@@ -14,6 +14,7 @@ from made_up import CENTRE, CONFIG, SIZE, domain_fields, learned, made, opening_
 from colde_cli.corpus.records import Card
 from colde_cli.encoder.layout import ModelConfig, SystemConfig
 from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
+from colde_cli.scoring.domains import shortness
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import DomainFields, Field
 from colde_cli.scoring.score import (
@@ -30,12 +31,14 @@ from colde_cli.scoring.score import (
     verdict,
 )
 
-ALL = ScoreWeights(colde=0.1, mean=0.1, chunks=0.2, words=0.3, mentions=0.2, opening=0.1)
+ALL = ScoreWeights(colde=0.1, mean=0.1, chunks=0.2, words=0.2, mentions=0.2, opening=0.1, wording=0.1)
 DOMAINS = (
     Domain("laws", 0.6, Calibration(slope=20.0, intercept=-12.0), chunks=0.1, words=0.9),
     Domain("poems", 0.2, Calibration(slope=5.0, intercept=-1.0), colde=0.5, chunks=0.25, opening=0.25),
 )
 BY_DOMAIN = replace(ALL, domains=DOMAINS)
+SHORT = Domain("short texts", 0.8, Calibration(slope=20.0, intercept=-16.0), mean=0.25, words=0.25, wording=0.5)
+WITH_SHORT = replace(BY_DOMAIN, short=SHORT)
 ROUNDING = 1e-6
 """Shares and vectors are float32; views show six decimals."""
 
@@ -343,6 +346,41 @@ def test_documents_without_words_and_chunks_at_the_centre(field: Field | DomainF
     for query in (made(1), documents[0], documents[3]):
         single = document_scores([query] * len(documents), documents, CONFIG, field)
         assert scores_with_many(query, documents, CONFIG, field) == pytest.approx(single, abs=1e-6)
+
+
+def test_short_texts_have_weights_and_a_verdict_of_their_own() -> None:
+    a, b = card_of(1), card_of(2)  # a dozen words: wholly short, of whatever domain
+    encoder = model(WITH_SHORT)
+    parts = score_parts(a, b, encoder)
+    assert {part.name: part.weight for part in parts} == {"mean": 0.25, "words": 0.25, "wording": 0.5}
+    judged = verdict(a, b, encoder)
+    assert judged.threshold == pytest.approx(0.8)
+    assert judged.probability == pytest.approx(float(probability(judged.score, SHORT.calibration)))
+    assert document_score(a, b, encoder) == pytest.approx(sum(part.weight * part.score for part in parts))
+
+
+@pytest.mark.parametrize("field", [None, FIELD, FIELDS], ids=["model", "field", "domains"])
+def test_from_short_to_long_texts_the_score_passes_without_a_step(
+    field: Field | DomainFields | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts of 5 to 20 words are scored as short ones, as long ones, and between the two by their share."""
+    config = replace(CONFIG, score_weights=replace(CONFIG.score_weights, short=SHORT))
+    query, documents = made(2, 1.0), MANY[:60]
+
+    def scored(short: int, long: int) -> np.ndarray:
+        monkeypatch.setattr("colde_cli.scoring.domains._SHORT", short)
+        monkeypatch.setattr("colde_cli.scoring.domains._LONG", long)
+        single = document_scores([query] * len(documents), documents, config, field)
+        assert scores_with_many(query, documents, config, field) == pytest.approx(single, abs=1e-6)
+        return single
+
+    as_long, as_short, between = scored(1, 2), scored(100, 200), scored(5, 20)
+    assert as_long == pytest.approx(document_scores([query] * len(documents), documents, CONFIG, field), abs=1e-9)
+    sizes = [len(item.terms.buckets) for item in documents if item.terms is not None]
+    # The bounds are still 5 and 20.
+    both = np.sqrt(shortness(len(query.terms.buckets)) * shortness(np.array(sizes)))  # type: ignore[union-attr]
+    assert 0 < both.min() < both.max() < 1
+    assert between == pytest.approx(both * as_short + (1 - both) * as_long, abs=1e-9)
 
 
 def test_a_model_that_reads_no_words_needs_none() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,11 +14,13 @@ from hypothesis.extra.numpy import arrays
 from colde_cli.documents.document import Chunk, Part, Span, assemble
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import ModelConfig
+from colde_cli.scoring.fit import USUAL
 from colde_cli.scoring.score import cosine, cosines
 from colde_cli.similarity.chunk_scores import (
     SECTION_VECTORS,
     SHARPNESS,
     TELLING,
+    agreements,
     closest_pairs,
     explanation,
     relative_attention,
@@ -163,6 +166,42 @@ def test_sections_that_share_a_passage_are_the_closest_and_paper_models_keep_the
     assert np.array_equal(same, chunks)
     whole, _ = tables(one, one, cached_encoder.config)
     assert np.allclose(np.diag(whole), 1, atol=1e-5)
+
+
+CLAUSE = "The tenant shall pay the rent of 500 euros on the first day of each month into the account of the landlord."
+
+
+def test_a_short_section_scores_by_how_much_of_another_it_holds(encoder: Encoder) -> None:
+    """A clause that was edited in more places is less like the old one; words in another order are not the same."""
+    edited = ("the rent", "the whole rent", "first day", "last day"), ("500 euros", "a sum to be agreed upon by letter")
+    texts = [CLAUSE]
+    for changes in edited:
+        text = texts[-1]
+        for old, new in zip(changes[::2], changes[1::2], strict=True):
+            text = text.replace(old, new)
+        texts.append(text)
+    texts += [" ".join(reversed(CLAUSE.split())), FIELDS[0]]
+    one, other = (
+        encoder.encode(assemble(f"{name}.txt", name, [Part("", text) for text in parts]))
+        for name, parts in (("a", [CLAUSE]), ("b", texts))
+    )
+    config = replace(encoder.config, score_weights=USUAL)
+    found = tables(one, other, config)[0][0]
+    assert found[0] == pytest.approx(1, abs=1e-5)
+    assert found[0] > found[1] > found[2] > found[4]
+    assert found[0] - 0.1 > found[3]
+    assert np.allclose(tables(other, one, config)[0][:, 0], found, atol=1e-6)
+    without = tables(one, other, replace(config, score_weights=replace(USUAL, short=None)))[0][0]
+    assert (found[1:4] < without[1:4]).all(), "one chunk each would hardly see the edits"
+
+
+def test_agreement_is_the_share_of_items_that_both_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = [np.array([1, 2, 3]), np.array([], np.int64), np.arange(100)]
+    b = [np.array([2, 3, 4, 5]), np.arange(50)]
+    found = agreements(a, b)
+    assert found == pytest.approx(np.array([[2 / 5, 3 / 50], [0, 0], [4 / 100, 50 / 100]]))
+    monkeypatch.setattr("colde_cli.similarity.chunk_scores._ITEMS", 7)
+    assert np.array_equal(agreements(a, b), found)
 
 
 def test_uniform_attention_is_1_and_unlike_chunks_explain_nothing() -> None:

@@ -22,7 +22,7 @@ from colde_cli.corpus.records import in_int8
 from colde_cli.scoring.config import PARTS, Scorable, ScoreWeights
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import Field
-from colde_cli.scoring.score import domain_shares, saturated
+from colde_cli.scoring.score import kind_shares, saturated
 from colde_cli.scoring.whitening import unit_rows
 
 FloatArray = NDArray[np.float32]
@@ -172,17 +172,17 @@ class Measure:
     score_weights: ScoreWeights
 
     @property
-    def _by_domain(self) -> Floats:
+    def _by_kind(self) -> Floats:
         if self.field is None:
-            return self.score_weights.by_domain
-        return self.field.weights_by_domain(self.score_weights)
+            return self.score_weights.by_kind
+        return self.field.weights_by_kind(self.score_weights)
 
     def vectors(self, documents: Sequence[Scorable]) -> FloatArray:
         """The unit means of the whitened unit chunk vectors of B documents, [B, H]; see the part "mean" of a score.
 
         There is at least one document, and none is adapted to a field.
         """
-        if not self._by_domain[:, PARTS.index("mean") : PARTS.index("words")].any():
+        if not self._by_kind[:, PARTS.index("mean") : PARTS.index("words")].any():
             return unit_rows(np.stack([item.document_vector for item in documents]))
         if self.field is None:
             vectors = np.concatenate([item.centred_unit_vectors for item in documents])
@@ -206,7 +206,7 @@ class Measure:
 
     def query(self, query: Scorable) -> FirstQuery:
         """A document that is not adapted to the field, as a query."""
-        weights = domain_shares(query, query, self.score_weights) @ self._by_domain
+        weights = kind_shares(query, query, self.score_weights) @ self._by_kind
         # The same as `words`, without the factors of all buckets.
         terms = query.terms if self.field is None else self.field.adapt(query).terms
         return FirstQuery(

@@ -28,6 +28,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -299,6 +300,12 @@ class Index(DocumentStore):
     def _profile(self, fingerprint: str) -> tuple[int, int, bytes] | None:
         query = "SELECT documents, checksum, record FROM profile WHERE fingerprint = ?"
         row: tuple[int, int, bytes] | None = self._first(query, fingerprint)
+        if row is None and self._first("SELECT documents FROM profile") is not None:
+            warn(
+                f"{self.folder} has the statistics of an earlier version; the model's own are used until they are"
+                f" learned anew with: colde index {self.folder}",
+                stacklevel=3,
+            )
         return row
 
 

@@ -306,12 +306,7 @@ class Encoder(DocumentEncoder):
             return None
         files = self._digests(HEAD_GRAPH, TOKENIZER, LEXICON, DOMAINS, FIELDS)
         # Without the thresholds: a profile stays right if they are fitted again.
-        bare = replace(
-            score_weights,
-            domains=tuple(
-                replace(domain, threshold=0.0, calibration=Calibration()) for domain in score_weights.domains
-            ),
-        )
+        bare = score_weights.with_verdict(0.0, Calibration())
         fingerprint = digest(repr(bare).encode(), *files).hex()
         covariance = None if self.domain_fields is None else self.domain_fields.covariance
         domains = self._domains.result()

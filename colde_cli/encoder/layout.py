@@ -140,12 +140,7 @@ class ModelConfig:
 
     def fitted(self, threshold: float, calibration: Calibration) -> ModelConfig:
         """The same model with another threshold and calibration, for every domain."""
-        score_weights = self.score_weights
-        if score_weights is not None:
-            domains = [
-                replace(domain, threshold=threshold, calibration=calibration) for domain in score_weights.domains
-            ]
-            score_weights = replace(score_weights, domains=tuple(domains))
+        score_weights = self.score_weights and self.score_weights.with_verdict(threshold, calibration)
         return replace(self, threshold=threshold, calibration=calibration, score_weights=score_weights)
 
     def to_json(self) -> str:

@@ -151,7 +151,7 @@ class ModelSystem:
         return self._adapted[name]
 
     def parts(self, evaluation_set: EvaluationSet, pairs: IdPairs) -> tuple[FloatArray, FloatArray]:
-        """The parts of the scores of pairs and their weights, [P, 6] each, in the order of `PARTS`."""
+        """The parts of the scores of pairs and their weights, [P, 7] each, in the order of `PARTS`."""
         known = self._parts.setdefault(evaluation_set.name, {})
         if missing := [pair for pair in pairs if pair not in known]:
             documents, statistics = self.documents(evaluation_set)
@@ -227,7 +227,7 @@ def part_systems(model: ModelSystem) -> list[ScoringSystem]:
     if score_weights is None or not score_weights.reads_words:
         raise OptionError(f"The score of {model.name} has one part only; leave out --baseline parts.")
     alone: list[ScoringSystem] = [PartSystem(model, part, alone=True) for part in PARTS]
-    weighted = (score_weights.by_domain.sum(0) + np.array(score_weights.in_field)) > 0
+    weighted = (score_weights.by_kind.sum(0) + np.array(score_weights.in_field)) > 0
     return [*alone, *(PartSystem(model, part, alone=False) for part, has in zip(PARTS, weighted, strict=True) if has)]
 
 

@@ -17,7 +17,7 @@ from colde_cli.evaluation.metrics import PairMetrics, auc, pair_metrics
 from colde_cli.learning.sampling import TaskData
 from colde_cli.learning.tokens import ChunkStore, word_continuations
 from colde_cli.scoring.config import PARTS
-from colde_cli.scoring.domains import Domains
+from colde_cli.scoring.domains import Domains, shortness
 from colde_cli.scoring.fit import USUAL, FitPairs, PartTables, fit_score_weights, fit_verdict, part_table
 from colde_cli.scoring.lexicon import Lexicon
 from colde_cli.scoring.profile import DomainFields, Field, ModelStatistics, within
@@ -202,7 +202,11 @@ def _fit_weights(
 ) -> tuple[ModelConfig, _ValidationPairs]:
     """Fit the weights; the pairs come back with the domains of their documents."""
     fit = fit_score_weights(pairs.judged, _part_tables(pairs, domains))
-    config = replace(config, score_weights=fit.score_weights, threshold=fit.threshold, calibration=fit.calibration)
+    score_weights = fit.score_weights
+    if np.median([shortness(len(item.terms.buckets)) for item in pairs.encodings.values() if item.terms]) > 0:
+        # The labelled pairs are of short texts themselves: what was fitted to them holds for these.
+        score_weights = replace(score_weights, short=None)
+    config = replace(config, score_weights=score_weights, threshold=fit.threshold, calibration=fit.calibration)
     if domains is None:
         return config, pairs
     prototypes = Domains.load(staged / DOMAINS)

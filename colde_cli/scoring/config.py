@@ -7,7 +7,7 @@ Calibration follows Platt (1999) and, for isotonic regression, Zadrozny & Elkan 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -70,7 +70,7 @@ def is_sound(calibration: Calibration) -> bool:
     return bool(finite and rises and values[0] >= 0 and values[-1] <= 1)
 
 
-PARTS = ("colde", "mean", "chunks", "words", "mentions", "opening")
+PARTS = ("colde", "mean", "chunks", "words", "mentions", "opening", "wording")
 """The parts of a document score, each in [-1, 1] and 1 for a document and itself:
 
 - "colde": the cosine of the document vectors: CoLDE's own score (§3.3) if the model has no residual;
@@ -78,7 +78,8 @@ PARTS = ("colde", "mean", "chunks", "words", "mentions", "opening")
 - "chunks": how well the chunks of each document find a counterpart in the other;
 - "words": the rare words, and pairs of neighbouring words, that both documents hold;
 - "mentions": the words of each document's opening that stand anywhere in the other;
-- "opening": the words that both openings hold.
+- "opening": the words that both openings hold;
+- "wording": the share of all words, and pairs of neighbouring words, that both documents hold: how much is the same.
 """
 PART_NAMES = {
     "colde": "meaning",
@@ -87,11 +88,12 @@ PART_NAMES = {
     "words": "rare words",
     "mentions": "topic words",
     "opening": "opening",
+    "wording": "same wording",
 }
 """What the parts are called for people: in every view, and in JSON beside their names."""
 
 
-IN_FIELD = (0.0, 0.25, 0.25, 0.25, 0.25, 0.0)
+IN_FIELD = (0.0, 0.25, 0.25, 0.25, 0.25, 0.0, 0.0)
 """Equal shares of mean, chunks, words and mentions. Chosen on the validation pairs of seven fields, each as if it were
 unknown. Mean ROC-AUC of six (without contracts, where related means of one type): these 0.930, with the opening 0.928,
 without the mentions 0.928, words and chunks 0.927, chunks alone 0.922, shares fitted to the other fields
@@ -100,12 +102,12 @@ without the mentions 0.928, words and chunks 0.927, chunks alone 0.922, shares f
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """How documents of one domain, such as patents or contracts, are scored.
+    """How documents of one domain, such as patents or contracts, are scored; or short texts.
 
     Attributes:
         name: the training file of the domain, without suffix.
         threshold: document score at which the verdict flips.
-        colde: weight of this part, as in `ScoreWeights`; likewise the next five.
+        colde: weight of this part, as in `ScoreWeights`; likewise the next six.
     """
 
     name: str
@@ -117,6 +119,7 @@ class Domain:
     words: float = 0.0
     mentions: float = 0.0
     opening: float = 0.0
+    wording: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +127,13 @@ class ScoreWeights:
     """The weights of the parts, and the constants that the parts need. A document score is the weighted mean.
 
     Attributes:
-        colde: weight of this part (see `PARTS`), at least 0; the six weights sum to 1. Likewise the next five.
+        colde: weight of this part (see `PARTS`), at least 0; the seven weights sum to 1. Likewise the next six.
         sharpness: t of the soft maximum over chunks: near 0 the best chunk decides, far above it the mean of all.
         saturation: overlap of words that is scored as one half.
         rarity: power of the inverse document frequency.
         opening_words: number of words that the opening of a document has.
-        domains: domains with weights of their own; the six weights above are for documents of no known domain.
+        domains: domains with weights of their own; the seven weights above are for documents of no known domain.
+        short: how two short texts are scored, of whatever domain; None for as long ones. See `domains.shortness`.
         in_field: weights of the parts, in the order of `PARTS`, for documents of no known domain within a field; there
             each part is first divided by its spread over random pairs of the field. See `IN_FIELD`.
     """
@@ -140,35 +144,51 @@ class ScoreWeights:
     words: float = 0.0
     mentions: float = 0.0
     opening: float = 0.0
+    wording: float = 0.0
     sharpness: float = 0.06
     saturation: float = 0.03
     rarity: float = 4.0
     opening_words: int = 100
     domains: tuple[Domain, ...] = ()
+    short: Domain | None = None
     in_field: tuple[float, ...] = IN_FIELD
 
     @property
-    def by_domain(self) -> NDArray[np.float64]:
-        """The weights of the parts for "other" and for each domain, [1 + K, 6]."""
-        rows = [[getattr(row, name) for name in PARTS] for row in (self, *self.domains)]
+    def kinds(self) -> tuple[Domain, ...]:
+        """The K domains, and short texts after them if they have weights of their own."""
+        return self.domains if self.short is None else (*self.domains, self.short)
+
+    @property
+    def by_kind(self) -> NDArray[np.float64]:
+        """The weights of the parts for "other" and for each of `kinds`, [1 + K, 7], or [2 + K, 7] with short texts."""
+        rows = [[getattr(row, name) for name in PARTS] for row in (self, *self.kinds)]
         return np.array(rows, np.float64)
+
+    def with_verdict(self, threshold: float, calibration: Calibration) -> ScoreWeights:
+        """The same weights, with this threshold and calibration for every kind of text."""
+        domains = [replace(domain, threshold=threshold, calibration=calibration) for domain in self.domains]
+        short = self.short and replace(self.short, threshold=threshold, calibration=calibration)
+        return replace(self, domains=tuple(domains), short=short)
 
     @property
     def reads_words(self) -> bool:
         """Whether the score needs a lexicon."""
         first = PARTS.index("words")
-        return bool((self.by_domain[:, first:] > 0).any())
+        return bool((self.by_kind[:, first:] > 0).any())
 
 
 def score_weights_of(values: dict[str, Any]) -> ScoreWeights:
     """Read score weights from the values of `config.json`."""
     read = _renamed(values)
-    domains = [
-        Domain(**{**_renamed(domain), "calibration": calibration_of(domain["calibration"])})
-        for domain in values.get("domains") or ()
-    ]
-    in_field = tuple(values.get("in_field") or ScoreWeights().in_field)
-    return ScoreWeights(**{**read, "domains": tuple(domains), "in_field": in_field})
+    short = values.get("short")
+    in_field = tuple(values.get("in_field") or IN_FIELD)
+    in_field += (0.0,) * (len(PARTS) - len(in_field))  # a model from before "wording"
+    read |= {"domains": tuple(map(_domain_of, values.get("domains") or ())), "in_field": in_field}
+    return ScoreWeights(**{**read, "short": None if short is None else _domain_of(short)})
+
+
+def _domain_of(values: dict[str, Any]) -> Domain:
+    return Domain(**{**_renamed(values), "calibration": calibration_of(values["calibration"])})
 
 
 def _renamed(values: dict[str, Any]) -> dict[str, Any]:

@@ -106,6 +106,34 @@ def shared_domains(a: FloatArray, b: FloatArray) -> NDArray[np.float64]:
     return normal
 
 
+_SHORT, _LONG = 500, 1500
+"""Different words and pairs of words of the longest text that is wholly short, and of the shortest that is not short at
+all: those of some 350 and 1,100 words of English."""
+
+
+def shortness(size: int | NDArray[np.int64]) -> NDArray[np.float64]:
+    """How short a text is, in [0, 1], by its number of different words and pairs of words.
+
+    They say how long a text is without its repetitions, and a card of a corpus holds them. Between the bounds the share
+    falls with the logarithm.
+    """
+    logarithms = np.log(np.clip(size, _SHORT, _LONG))
+    return np.asarray((np.log(_LONG) - logarithms) / (np.log(_LONG) - np.log(_SHORT)))
+
+
+def with_short(shares: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The shares of a pair with that of short texts after those of "other" and the domains, [..., 2 + K], sum 1.
+
+    It is the geometric mean of the `shortness` of both, as that of a domain is: a clause and a whole contract are not
+    compared as two clauses are.
+
+    Args:
+        shares: [..., 1 + K], as of `shared_domains`.
+    """
+    short = np.broadcast_to(np.sqrt(a * b), shares.shape[:-1])[..., None]
+    return np.concatenate([shares * (1 - short), short], axis=-1)
+
+
 def _unit(vectors: FloatArray) -> FloatArray:
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: FloatArray = vectors / np.maximum(norms, 1e-12)

@@ -77,6 +77,15 @@ def mention(opening: Terms, terms: Terms) -> float:
     return min(1.0, float(weights @ weights))
 
 
+def agreement(a: Terms, b: Terms) -> float:
+    """The share of the words and pairs of two texts that both hold, in [0, 1]: Jaccard's index.
+
+    Every word counts the same, so that it says how much of two texts is the same; pairs tell whether it is in order.
+    """
+    both = len(np.intersect1d(a.buckets, b.buckets, assume_unique=True))
+    return both / max(1, len(a.buckets) + len(b.buckets) - both)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Lexicon:
     """Document frequencies of words and pairs of words.

@@ -40,7 +40,7 @@ from colde_cli.scoring.whitening import (
 FloatArray = NDArray[np.float32]
 Floats = NDArray[np.float64]
 
-FORMAT = 3
+FORMAT = 4
 HEADER = "profile.json"
 STATISTICS = "profile.npz"
 
@@ -61,7 +61,7 @@ documents it is 0.85 to 0.99 for a domain of the model, from 13 documents on, an
 of it. Single documents do not tell: internet standards have 0.44 with patents (median), encyclopaedia articles 0.46
 with their own domain."""
 
-_USUAL_SPREADS = np.array([0.18, 0.09, 0.08, 0.14, 0.21, 0.13])
+_USUAL_SPREADS = np.array([0.18, 0.09, 0.08, 0.14, 0.21, 0.13, 0.02])
 """Spreads of `PARTS` over random pairs of a field: about the means of seven fields (validation)."""
 
 
@@ -115,7 +115,7 @@ class FieldProfile:
         directions: [k, H], of the whitening (`Whitening`), in which the covariance of the model has a part.
         gains: [k], of these directions.
         frequencies: uint16 [2 * BUCKETS], documents that hold a term of each bucket.
-        spreads: [6], standard deviations of `PARTS` over random pairs, blended with usual ones.
+        spreads: [7], standard deviations of `PARTS` over random pairs, blended with usual ones.
         scores: float32 [r], scores of random pairs of documents, ascending.
         nearness: [K], of the field's documents to each domain of the model (`Domains.nearness`); [0] where the model
             has none.
@@ -240,6 +240,8 @@ def _header(folder: Path) -> tuple[str, int, str, FieldCalibration | None]:
         raise ModelError(f"{path} {_DAMAGED}") from error
     if documents < 1:
         raise ModelError(f"{path} {_DAMAGED}")
+    if version < FORMAT:
+        raise ModelError(f"{path} was written by an earlier colde; make the profile again with colde adapt.")
     if version > FORMAT:
         raise ModelError(f"{path} was written by a later colde; upgrade with: pip install -U colde")
     return name, documents, fingerprint, calibrated
@@ -355,9 +357,9 @@ class DomainFields:
         whitening = self.whitenings[row - 1]
         return within(a, whitening, a.terms), within(b, whitening, b.terms)
 
-    def weights_by_domain(self, score_weights: ScoreWeights) -> Floats:
+    def weights_by_kind(self, score_weights: ScoreWeights) -> Floats:
         """Those of the model."""
-        return score_weights.by_domain
+        return score_weights.by_kind
 
 
 _DOMAIN_ARRAYS = tuple("centres directions gains common_directions common_variances common_rest".split())
@@ -395,18 +397,20 @@ class Field:
             terms = self._lexicon.in_field(terms, profile.frequencies, profile.documents, share)
         return within(document, self.whitening, terms)
 
-    def weights_by_domain(self, score_weights: ScoreWeights) -> Floats:
-        """Weights of `PARTS` for each domain, "other" first: [1 + K, 6].
+    def weights_by_kind(self, score_weights: ScoreWeights) -> Floats:
+        """Weights of `PARTS` for each kind of text, see `ScoreWeights.by_kind`.
 
         For documents of no known domain each part is divided by its spread over random pairs of the field, and weighted
         by `ScoreWeights.in_field`. A domain of the model keeps the weights that labelled pairs gave it, unless the
-        field's documents together lie too far from it (`MIN_NEARNESS`): then they only look like its own.
+        field's documents together lie too far from it (`MIN_NEARNESS`): then they only look like its own. Short texts
+        keep theirs.
         """
-        weights = score_weights.by_domain
+        weights = score_weights.by_kind
         standard = np.array(score_weights.in_field) / np.maximum(self.profile.spreads, 1e-3)
         unknown = np.zeros(len(weights), bool)
-        if self.profile.documents >= MIN_DOCUMENTS and len(self.profile.nearness) == len(weights) - 1:
-            unknown[1:] = self.profile.nearness < MIN_NEARNESS
+        domains = len(score_weights.domains)
+        if self.profile.documents >= MIN_DOCUMENTS and len(self.profile.nearness) == domains:
+            unknown[1 : 1 + domains] = self.profile.nearness < MIN_NEARNESS
         unknown[0] = True
         weights[unknown] = standard / standard.sum()
         return weights
@@ -427,7 +431,7 @@ def blended_centre(field: FloatArray, documents: int, model: FloatArray) -> Floa
 
 
 def blended_spreads(spreads: Floats, documents: int) -> Floats:
-    """Spreads [6] of a field; the usual variances count for `PRIOR_DOCUMENTS` documents."""
+    """Spreads [7] of a field; the usual variances count for `PRIOR_DOCUMENTS` documents."""
     share = documents / (documents + PRIOR_DOCUMENTS)
     blended: Floats = np.sqrt(share * spreads**2 + (1 - share) * _USUAL_SPREADS**2)
     return blended

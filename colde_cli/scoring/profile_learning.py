@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.scoring.config import PARTS, Scorable, ScoreWeights
-from colde_cli.scoring.lexicon import BUCKETS, Terms, mention
+from colde_cli.scoring.lexicon import BUCKETS, Terms, agreement, mention
 from colde_cli.scoring.profile import Field, FieldDocument, FieldProfile, ModelStatistics, blended_spreads
-from colde_cli.scoring.score import counterparts, domain_shares, saturated
+from colde_cli.scoring.score import counterparts, kind_shares, saturated
 from colde_cli.scoring.whitening import (
     Whitening,
     blended_covariance,
@@ -76,8 +76,8 @@ def learn_profile(
         return unscored
     table = pair_table(adapted, pairs, score_weights)
     profile = replace(unscored, spreads=blended_spreads(table.std(0), count))
-    by_domain = Field(profile, statistics).weights_by_domain(score_weights)
-    weights = [domain_shares(adapted[a], adapted[b], score_weights) @ by_domain for a, b in pairs]
+    by_kind = Field(profile, statistics).weights_by_kind(score_weights)
+    weights = [kind_shares(adapted[a], adapted[b], score_weights) @ by_kind for a, b in pairs]
     scores = np.sort(np.einsum("pk,pk->p", table, np.array(weights)))
     return replace(profile, scores=scores.astype(np.float32))
 
@@ -97,7 +97,7 @@ def random_pairs(count: int, limit: int, generator: np.random.Generator) -> Ints
 
 
 def pair_table(documents: Sequence[FieldDocument], pairs: Ints, score_weights: ScoreWeights) -> Floats:
-    """The parts of the scores of pairs, [P, 6] in the order of `PARTS`.
+    """The parts of the scores of pairs, [P, 7] in the order of `PARTS`.
 
     They are those of `scoring.score`, several times faster: what the pairs of a document share is done once.
 
@@ -115,6 +115,8 @@ def pair_table(documents: Sequence[FieldDocument], pairs: Ints, score_weights: S
         one, other, first, second = openings[i], openings[j], terms[i], terms[j]
         if one is not None and other is not None and first is not None and second is not None:
             mentions[row] = (mention(one, second) + mention(other, first)) / 2
+    both = ((terms[i], terms[j]) for i, j in pairs.tolist())
+    wordings = [0.0 if first is None or second is None else agreement(first, second) for first, second in both]
     columns = {
         "colde": np.einsum("pd,pd->p", document_vectors[a], document_vectors[b]),
         "mean": np.einsum("pd,pd->p", means[a], means[b]),
@@ -122,6 +124,7 @@ def pair_table(documents: Sequence[FieldDocument], pairs: Ints, score_weights: S
         "words": saturated(_overlaps(terms, pairs), saturation),
         "mentions": saturated(mentions, saturation),
         "opening": saturated(_overlaps(openings, pairs), saturation),
+        "wording": wordings,
     }
     return np.stack([np.asarray(columns[part], np.float64) for part in PARTS], axis=1)
 

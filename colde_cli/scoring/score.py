@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.scoring.config import PARTS, Scorable, ScoreWeights, ScoringConfig, probability
-from colde_cli.scoring.domains import shared_domains
-from colde_cli.scoring.lexicon import BUCKETS, Terms, mention, overlap
+from colde_cli.scoring.domains import shared_domains, shortness, with_short
+from colde_cli.scoring.lexicon import BUCKETS, Terms, agreement, mention, overlap
 from colde_cli.scoring.profile import DomainFields, Field, within
 from colde_cli.scoring.whitening import Whitening, unit_rows
 
@@ -36,6 +36,7 @@ ACCURACY = 1e-5
 """Bound on the difference from `document_score`, which sums in another order. The greatest difference
 among 6,000 documents was 1.2e-7; the rest is caution."""
 
+_MANY_WORDS = 1 << 31
 _BLOCK = 256
 """Documents scored together: their copies stay below about 20 MB."""
 
@@ -107,23 +108,36 @@ def score_parts(
 ) -> tuple[ScorePart, ...]:
     """The parts of a document score that have a weight, in the order of `PARTS`; `unweighted`: the others, too."""
     score_weights = config.score_weights or COSINE_ALONE
-    by_domain = score_weights.by_domain
-    if field is not None:
-        by_domain = field.weights_by_domain(score_weights)
-        a, b = field.adapt_pair(a, b)
-    return tuple(
-        ScorePart(name, part_score(name, a, b, score_weights), float(weight))
-        for name, weight in zip(PARTS, domain_shares(a, b, score_weights) @ by_domain, strict=True)
-        if weight > 0 or unweighted
-    )
+    by_kind = score_weights.by_kind if field is None else field.weights_by_kind(score_weights)
+    long, short = _by_length(kind_shares(a, b, score_weights)[None], by_kind, score_weights)
+    adapted = plain = (a, b) if field is None else field.adapt_pair(a, b)
+    if isinstance(field, DomainFields):
+        plain = a, b  # A short text tells too little of its domain for the domain's centre to be subtracted.
+    parts = []
+    for name, of_long, of_short in zip(PARTS, long[0].tolist(), short[0].tolist(), strict=True):
+        weight, score = of_long + of_short, 0.0
+        if of_long > 0 or (unweighted and weight == 0):
+            score = part_score(name, *adapted, score_weights)
+        if of_short > 0:
+            score = (of_long * score + of_short * part_score(name, *plain, score_weights)) / weight
+        if weight > 0 or unweighted:
+            parts.append(ScorePart(name, score, weight))
+    return tuple(parts)
+
+
+def _by_length(shares: Floats, by_kind: Floats, score_weights: ScoreWeights) -> tuple[Floats, Floats]:
+    """The weights that the parts of B pairs have as those of long texts and as those of short ones, [B, 7] each."""
+    if score_weights.short is None:
+        return shares @ by_kind, np.zeros((len(shares), len(PARTS)))
+    return shares[:, :-1] @ by_kind[:-1], shares[:, -1:] * by_kind[-1:]
 
 
 def score_without(values: Floats, weights: Floats, part: int) -> Floats:
     """The scores of P pairs without one part, [P]: the weights of the others are raised to sum 1.
 
     Args:
-        values: [P, 6], the parts.
-        weights: [P, 6], of the parts.
+        values: [P, 7], the parts.
+        weights: [P, 7], of the parts.
     """
     others = np.delete(weights, part, axis=1)
     scores: Floats = (np.delete(values, part, axis=1) * others).sum(1) / np.maximum(others.sum(1), 1e-9)
@@ -133,7 +147,8 @@ def score_without(values: Floats, weights: Floats, part: int) -> Floats:
 def verdict(a: Scorable, b: Scorable, config: ScoringConfig, field: Field | DomainFields | None = None) -> Verdict:
     """Score, threshold and probability of two documents, and the percentile within a field.
 
-    Weights, threshold and probability are averaged over the domains, by the shares that the two documents have in them.
+    Weights, threshold and probability are averaged over the domains and short texts, by the shares of these in both
+    documents.
     Within a field, threshold and probability are those that `colde calibrate` fitted to pairs of the field: those of
     the model hold for scores without a field.
     """
@@ -148,9 +163,9 @@ def verdict(a: Scorable, b: Scorable, config: ScoringConfig, field: Field | Doma
     if config.threshold is None or config.calibration is None:
         return Verdict(score, parts, config.threshold, None)
     score_weights = config.score_weights or COSINE_ALONE
-    shares = domain_shares(a, b, score_weights)
-    thresholds = np.array([config.threshold, *(domain.threshold for domain in score_weights.domains)])
-    calibrations = [config.calibration, *(domain.calibration for domain in score_weights.domains)]
+    shares = kind_shares(a, b, score_weights)
+    thresholds = np.array([config.threshold, *(kind.threshold for kind in score_weights.kinds)])
+    calibrations = [config.calibration, *(kind.calibration for kind in score_weights.kinds)]
     probabilities = np.array([float(probability(score, calibration)) for calibration in calibrations])
     return Verdict(score, parts, float(shares @ thresholds), float(shares @ probabilities))
 
@@ -159,11 +174,17 @@ def _mean(parts: Sequence[ScorePart]) -> float:
     return sum(part.weight * part.score for part in parts)
 
 
-def domain_shares(a: Scorable, b: Scorable, score_weights: ScoreWeights) -> NDArray[np.float64]:
-    """The shares of "other" and of each domain in two documents, [1 + K], sum 1."""
-    if not score_weights.domains:
-        return np.ones(1)
-    return shared_domains(a.domains, b.domains)
+def kind_shares(a: Scorable, b: Scorable, score_weights: ScoreWeights) -> NDArray[np.float64]:
+    """The shares of "other", of each domain, and of short texts if they have weights, in two documents; sum 1."""
+    shares = shared_domains(a.domains, b.domains) if score_weights.domains else np.ones(1)
+    if score_weights.short is None:
+        return shares
+    return with_short(shares, shortness(_size(a)), shortness(_size(b)))
+
+
+def _size(document: Scorable) -> int:
+    """How many different words and pairs of words a document has; see `shortness`."""
+    return _MANY_WORDS if document.terms is None else len(document.terms.buckets)
 
 
 def part_score(name: str, a: Scorable, b: Scorable, score_weights: ScoreWeights) -> float:
@@ -184,6 +205,8 @@ def part_score(name: str, a: Scorable, b: Scorable, score_weights: ScoreWeights)
         raise ValueError(f"an encoding has no {name}")
     if name == "mentions":  # the mean of what each document holds of the other's opening
         shared = (mention(a.opening, b.terms) + mention(b.opening, a.terms)) / 2
+    elif name == "wording":
+        return agreement(a.terms, b.terms)
     else:
         shared = overlap(a.terms, b.terms) if name == "words" else overlap(a.opening, b.opening)
     return saturated(shared, score_weights.saturation)
@@ -258,10 +281,10 @@ class _OneToMany:
         self, query: Scorable, score_weights: ScoreWeights, field: Field | DomainFields | None, row: int
     ) -> None:
         self._score_weights = score_weights
-        self._by_domain = score_weights.by_domain if field is None else field.weights_by_domain(score_weights)
+        self._by_kind = score_weights.by_kind if field is None else field.weights_by_kind(score_weights)
         self._field: Field | None = None
         self._whitening: Whitening | None = None
-        self._query: Scorable = query
+        self._query = self._unadapted = query
         if isinstance(field, Field):
             self._field, self._whitening, self._query = field, field.whitening, field.adapt(query)
         elif field is not None and row:
@@ -270,16 +293,26 @@ class _OneToMany:
 
     def scores(self, documents: Sequence[Scorable]) -> Floats:
         """The scores of the query with a block of documents, [B]."""
-        wanted = self._by_domain.sum(axis=0) > 0
-        table = np.zeros((len(documents), len(PARTS)))
-        chunks = self._chunk_parts(documents)
-        for column, name in enumerate(PARTS):
-            if wanted[column]:
-                table[:, column] = chunks[name] if name in chunks else self._part(name, documents)
         shares = np.ones((len(documents), 1))
         if self._score_weights.domains:
             shares = shared_domains(self._query.domains, np.stack([item.domains for item in documents]))
-        scores: Floats = (table * (shares @ self._by_domain)).sum(axis=1)
+        if self._score_weights.short is not None:
+            sizes = np.array([_size(item) for item in documents])
+            shares = with_short(shares, shortness(_size(self._query)), shortness(sizes))
+        long, short = _by_length(shares, self._by_kind, self._score_weights)
+        table = np.zeros((len(documents), len(PARTS)))
+        chunks = self._chunk_parts(documents, self._query, self._whitening)
+        for column in np.flatnonzero((long + short).sum(axis=0) > 0).tolist():
+            name = PARTS[column]
+            table[:, column] = chunks[name] if name in chunks else self._part(name, documents)
+        scores: Floats = (table * (long + short)).sum(axis=1)
+        in_domain = self._field is None and self._whitening is not None
+        rows: list[int] = np.flatnonzero(short.any(axis=1)).tolist() if in_domain else []
+        if rows:  # see `score_parts`
+            plain = self._chunk_parts([documents[row] for row in rows], self._unadapted, None)
+            for name, values in plain.items():
+                column = PARTS.index(name)
+                scores[rows] += short[rows, column] * (values - table[rows, column])
         return scores
 
     def _part(self, name: str, documents: Sequence[Scorable]) -> Floats:
@@ -292,17 +325,21 @@ class _OneToMany:
             return self._overlaps(self._query.terms, [item.terms for item in documents], factors)
         if name == "mentions":
             return self._mentions(documents)
+        if name == "wording":
+            return self._agreements(documents)
         return self._overlaps(self._query.opening, [item.opening for item in documents], None)
 
-    def _chunk_parts(self, documents: Sequence[Scorable]) -> dict[str, Floats]:
-        """The parts that need all chunk vectors."""
-        if self._whitening is None:
+    def _chunk_parts(
+        self, documents: Sequence[Scorable], adapted: Scorable, whitening: Whitening | None
+    ) -> dict[str, Floats]:
+        """The parts that need all chunk vectors, given the query, `adapted` as the documents will be by `whitening`."""
+        if whitening is None:
             vectors = np.concatenate([item.centred_unit_vectors for item in documents])
         else:
-            vectors = unit_rows(self._whitening.apply(np.concatenate([item.chunk_vectors for item in documents])))
+            vectors = unit_rows(whitening.apply(np.concatenate([item.chunk_vectors for item in documents])))
         lengths = np.array([len(item.shares) for item in documents])
         starts = np.cumsum(lengths) - lengths
-        query = self._query.centred_unit_vectors
+        query = adapted.centred_unit_vectors
         cosines = vectors @ query.T
         means = unit_rows(np.add.reduceat(vectors, starts, axis=0))
         parts: dict[str, Floats] = {
@@ -348,6 +385,18 @@ class _OneToMany:
         found = here.take(np.concatenate([item.buckets for item in openings])) * weights**2
         both = np.minimum(of_query, 1.0) + np.minimum(_sums(found, _lengths(openings)), 1.0)
         return saturated(both / 2, self._score_weights.saturation)
+
+    def _agreements(self, documents: Sequence[Scorable]) -> Floats:
+        """See `agreement`: [B]."""
+        own, known = self._query.terms, _known([item.terms for item in documents])
+        if own is None:
+            raise ValueError("an encoding has no words")
+        here = np.zeros(2 * BUCKETS, bool)
+        here[own.buckets] = True
+        lengths = _lengths(known)
+        both = _sums(here.take(np.concatenate([item.buckets for item in known])).astype(np.int64), lengths)
+        found: Floats = both / np.maximum(lengths + len(own.buckets) - both, 1)
+        return found
 
     def _overlaps(self, query: Terms | None, documents: Sequence[Terms | None], factors: FloatArray | None) -> Floats:
         """Saturated overlaps of weighted words, [B].

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from colde_cli.documents.chunking import rows_of_sections
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.encoding import Encoding
-from colde_cli.scoring.config import ScoringConfig
+from colde_cli.scoring.config import Domain, ScoringConfig
+from colde_cli.scoring.domains import shortness
 from colde_cli.scoring.score import cosines
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
+Rows = Sequence[Sequence[int]]
 
 TELLING = 32.0
 """A shared stretch of this many tokens, some 25 words, shrinks the distance of two chunks to 1/e. Chosen among 16, 24,
@@ -39,6 +41,11 @@ _ROWS = 512
 _LOOKED_AT = 64
 """Cells that are looked at for each pair to find: those of a long document are too many to sort."""
 _FACTOR = np.uint64(1_000_003)
+_TOKENS = 1 << 31
+"""Above every number of a token."""
+_ITEMS = 4096
+"""Items that are looked for at the same time."""
+_NO_ITEMS = np.zeros(0, np.int64)
 
 
 def explanation(a_to_b: FloatArray, b_to_a: FloatArray, chunk_scores: FloatArray) -> FloatArray:
@@ -73,7 +80,61 @@ def tables(a: Encoding, b: Encoding, config: ScoringConfig) -> tuple[FloatArray,
     if config.score_weights is not None:
         rows = rows_of_sections(a.document, a.chunks), rows_of_sections(b.document, b.chunks)
         sections = table_of_sections(sections, chunks, (a.shares, b.shares), rows)
+        if config.score_weights.short is not None:
+            sections = with_short_sections(sections, (a, b), rows, config.score_weights.short)
     return sections, chunks
+
+
+def with_short_sections(
+    table: FloatArray, documents: tuple[Encoding, Encoding], rows: tuple[Rows, Rows], weights: Domain
+) -> FloatArray:
+    """Score pairs of short sections as two short texts are scored, by how much they have in common: [s, t].
+
+    That is the mean of two parts of a document's score: the cosine of their mean vectors, and the share of tokens and
+    pairs of neighbouring tokens that both hold. From short to long sections it gives way to the score in the table.
+
+    Args:
+        table: from `table_of_sections`, changed in its place.
+        weights: of short texts.
+    """
+    items = [_items_of_sections(side.chunks, own) for side, own in zip(documents, rows, strict=True)]
+    short = [shortness(np.array([len(held) for held in side], np.int64)) for side in items]
+    a, b = (np.flatnonzero(values > 0) for values in short)
+    if not len(a) or not len(b):
+        return table
+    means = [
+        np.stack([side.centred_unit_vectors[own[section]].sum(axis=0) for section in places.tolist()])
+        for side, own, places in zip(documents, rows, (a, b), strict=True)
+    ]
+    alike = agreements([items[0][section] for section in a], [items[1][section] for section in b])
+    graded = (weights.mean * cosines(*means) + weights.wording * alike) / (weights.mean + weights.wording)
+    share = np.sqrt(short[0][a][:, None] * short[1][b])
+    table[np.ix_(a, b)] += (share * (graded - table[np.ix_(a, b)])).astype(np.float32)
+    return table
+
+
+def _items_of_sections(chunks: Sequence[Chunk], rows: Rows) -> list[IntArray]:
+    """The different tokens, and pairs of neighbouring tokens, of each section; special tokens left out."""
+    bodies = [np.asarray(chunk.ids[1:-1], np.int64) for chunk in chunks]
+    held = [np.concatenate([ids, (ids[:-1] + 1) * _TOKENS + ids[1:]]) for ids in bodies]
+    return [np.unique(np.concatenate([held[row] for row in own])) if own else _NO_ITEMS for own in rows]
+
+
+def agreements(a: Sequence[IntArray], b: Sequence[IntArray]) -> FloatArray:
+    """The share of the items of two sets that both hold, Jaccard's index, for each of s and each of t sets: [s, t].
+
+    Args:
+        a: different items, ascending; there is at least one set.
+    """
+    both = np.zeros((len(a), len(b)), np.float32)
+    known = np.intersect1d(np.concatenate(a), np.concatenate(b))
+    for start in range(0, len(known), _ITEMS):
+        block = known[start : start + _ITEMS]
+        left, right = (np.stack([np.isin(block, held) for held in side]).astype(np.float32) for side in (a, b))
+        both += left @ right.T
+    sizes = [np.array([len(held) for held in side], np.float32) for side in (a, b)]
+    result: FloatArray = both / np.maximum(sizes[0][:, None] + sizes[1] - both, 1)
+    return result
 
 
 def table_of_chunks(
