@@ -22,7 +22,7 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from colde_cli import IgnoreOptions, Model, read
+from colde_cli import Cache, IgnoreOptions, Model, read
 from colde_cli.errors import MissingFileError, OptionError
 from colde_cli.service.corpus import Wanted
 from colde_cli.service.mcp_server import Library, create_server
@@ -35,7 +35,7 @@ V1, V2 = "field-study-v1.pdf", "field-study-v2.pdf"
 
 def with_client(talk: Callable[[Any], Awaitable[None]], *roots: Path) -> None:
     """Speak with the server of `colde mcp` in this process."""
-    server = create_server(Library(list(roots), Model(device="cpu")))
+    server = create_server(Library(list(roots), Model(device="cpu", cache=Cache.open())))
 
     async def session() -> None:
         async with Client(server) as client:
