@@ -396,13 +396,14 @@ class Model:
         reread: bool = False,
         ocr: str | None = None,
         cluster: colde_cli.types.RayCluster | None = None,
+        password: str | None = None,
         progress: Progress | None = None,
         clock: colde_cli.types.StageClock | None = None,
     ) -> colde_cli.types.IndexUpdate:
         """Make an index of a corpus, or bring one up to date: only new and changed files are read and encoded.
 
-        An index holds the text of its documents in the clear, so that it takes no password: encrypted files are left
-        out. An index of another model is encoded anew, from the text that it keeps.
+        An index holds the text of its documents in the clear, also that of PDFs that `password` opens; without it they
+        are left out. An index of another model is encoded anew, from the text that it keeps.
 
         Args:
             folder: of the index, such as "papers.colde"; one that ends in ".lance", or a URL, for a shared one.
@@ -413,6 +414,7 @@ class Model:
                 they are kept, and that is an error.
             reread: read all files again, also those that have not changed, as today's readers may find another text.
             ocr: as for `rank`; None is the mode in which the index was read. Another one reads all files again.
+            password: of encrypted PDFs; with several lines, each is tried. A cluster gets none.
             cluster: reads and encodes the files, such as `RayCluster("ray://HOST:PORT")`; None does so here.
             progress, clock: as for `rank`.
 
@@ -427,7 +429,7 @@ class Model:
         files = [file for place in one_or_more(corpus) for file in matching(place)]
         forgotten = [Path(place) for place in one_or_more(forget)]
         options: Any = {"glob": glob, "drop_missing": drop_missing, "reread": reread, "ocr": ocr, "forget": forgotten}
-        options |= {"cluster": cluster, "progress": progress, "clock": clock}
+        options |= {"cluster": cluster, "password": password, "progress": progress, "clock": clock}
         return update_index(folder, files, self._load(ahead=False), **options)
 
     dupes = staticmethod(dupes)

@@ -214,6 +214,9 @@ def test_another_model_encodes_the_kept_text(
         status = path.stat()
         path.write_bytes(b"\0" * status.st_size)
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    with sqlite3.connect(index / "index.sqlite") as connection:  # as if they were written before they were looked at
+        connection.execute("UPDATE documents SET checked_ns = ?", (time.time_ns(),))
+    connection.close()
     assert run(capsys, "index", "papers.colde", "--model", other).status == 0
     assert ranked(capsys, "query.txt", "papers.colde", "--model", other)["searched"] == 3
     check_trouble(run(capsys, "index", "papers.colde"))  # nothing is encoded anew unasked
@@ -393,3 +396,19 @@ def test_the_examples_of_the_repository(tmp_path: Path) -> None:
     done = run_here("index", EXAMPLES, "-o", tmp_path / "examples.colde")
     assert done.status == 0, done.err
     assert "4 documents, 4 added" in done.err
+
+
+def test_encrypted_files_are_indexed_with_the_passwords_of_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, index = tmp_path / "corpus", tmp_path / "a.colde"
+    corpus.mkdir()
+    for name in ("encrypted.pdf", "encrypted_aes256.pdf"):
+        shutil.copy(ROOT / "tests" / "data" / name, corpus)
+    assert "--password" in run(capsys, "index", corpus, "-o", index).err
+    (tmp_path / "passwords").write_text("wrong\ntide\nebb ünd flow\n")
+    done = run(capsys, "index", corpus, "-o", index, "--password-file", tmp_path / "passwords")
+    assert (done.status, "Skipped" in done.err) == (0, False), done.err
+    copy = shutil.copy(corpus / "encrypted.pdf", tmp_path)
+    assert run_json(capsys, "rank", copy, index, "--password-file", tmp_path / "passwords")["searched"] == 2
+    check_trouble(run(capsys, "index", corpus, "-o", index, "--password-file", tmp_path / "none"))

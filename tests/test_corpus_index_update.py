@@ -129,9 +129,11 @@ def test_a_file_that_is_gone_is_dropped_and_costs_nothing_when_it_is_back(
     assert update() == (1, 0, 0, 0, 0)
 
 
-def test_a_change_within_the_same_time_and_size_is_found(corpus: Path, encoder: Encoder) -> None:
+@pytest.mark.parametrize("seconds", [0, 100])  # copies that keep the time of a file leave an old one
+def test_a_change_within_the_same_time_and_size_is_found(corpus: Path, encoder: Encoder, seconds: int) -> None:
     folder, path = corpus.parent / "papers.colde", corpus / "pump.txt"
     path.write_text("The pump runs at night.")
+    age(corpus, seconds)
     status = path.stat()
     update_index(folder, [corpus], encoder)
     path.write_text("The pump rests at noon.")

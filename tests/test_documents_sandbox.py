@@ -7,9 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from command_line import V1, V2
 
 from colde_cli.documents import sandbox
 from colde_cli.documents.reading import read
-from colde_cli.documents.sandbox import end_idle, readers, sandboxed, start_reader
+from colde_cli.documents.sandbox import end_idle, readers, readers_that_end, sandboxed, start_reader
 
 _READER = """
 import ctypes, os, sys, time
@@ -120,6 +122,29 @@ def test_a_reader_that_fails_or_passes_a_limit_answers_no_more_and_the_next_file
         kinds = [message["kind"] for message in ask(program, task, b"", **limits)]
     assert kinds == ["begin"]
     assert [message["kind"] for message in ask(program, "read", b"abc")] == ["begin", "end"]
+
+
+def test_another_thread_ends_the_readers_that_a_thread_waits_for(program: str) -> None:
+    begun, known = threading.Event(), dict[str, Any]()
+
+    def read() -> None:
+        with readers_that_end() as end, suppress(KeyboardInterrupt):
+            known["end"] = end
+            with sandboxed(program, io.BytesIO(), {"task": "sleep", "memory": 1 << 31, "seconds": 60}, 900) as messages:
+                for message in messages:
+                    known["process"] = message["process"]
+                    begun.set()
+            ask(program, "read")  # no other starts
+            known["went on"] = True
+
+    reading = threading.Thread(target=read)
+    reading.start()
+    assert begun.wait(300)
+    known["end"]()
+    reading.join(100)
+    assert not reading.is_alive()
+    assert ends_soon(known["process"])
+    assert "went on" not in known
 
 
 def test_a_reader_is_replaced_after_so_many_files(program: str, monkeypatch: pytest.MonkeyPatch) -> None:

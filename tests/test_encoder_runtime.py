@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import check_trouble, run_process
 from hypothesis import given
 from hypothesis import strategies as st
 from model_changes import linked_model
+from old_driver import build_old_driver
 
 from colde_cli.documents.document import Chunk, Span
 from colde_cli.encoder import encoder as encoder_module
@@ -244,3 +246,23 @@ def test_refusals(device: str, precision: str, cuda: Cuda, error: type[ColdeErro
 def test_probe_says_what_is_missing_or_nothing() -> None:
     cuda = probe_cuda()
     assert cuda.usable == (not cuda.problem)
+
+
+def test_a_card_that_stands_idle_is_told_with_the_reason() -> None:
+    broken = Cuda(devices=1, problem="its driver is too old")
+    assert decide("auto", "auto", SHIPPED, broken, "model").warning.endswith("not used: its driver is too old.")
+    assert not decide("auto", "int8", SHIPPED, broken, "model").warning
+    assert not decide("cpu", "auto", SHIPPED, broken, "model").warning
+    assert not decide("auto", "auto", SHIPPED, NONE, "model").warning
+
+
+def test_a_driver_that_is_too_old_leaves_standard_output_to_the_data(tmp_path: Path) -> None:
+    old = {"LD_LIBRARY_PATH": build_old_driver(tmp_path)}
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text(f"# Pumps\n\nThe pump {name} lifts water into the tower.\n")
+    ranked = run_process("rank", tmp_path / "a.md", tmp_path / "b.md", "--format", "json", env=old)
+    assert json.loads(ranked.out)["model"]["device"] == "cpu"
+    assert ranked.err.count("too old: it serves CUDA 11.4") == 1
+    refused = run_process("rank", tmp_path / "a.md", tmp_path / "b.md", "--device", "cuda", env=old)
+    check_trouble(refused)
+    assert "too old" in refused.err

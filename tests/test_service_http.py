@@ -403,6 +403,24 @@ def test_each_address_takes_as_much_as_it_needs(
         problem(small.post(address, content=b"x" * (most + 1), headers={"content-type": kind}), 413, "the most")
 
 
+def test_a_text_that_is_too_long_is_refused_before_it_is_read(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("colde_cli.encoder.encoding.MAX_CHUNKS", 2)
+
+    def read(name: str, **_: Any) -> None:
+        raise AssertionError(f"{name} is read")
+
+    monkeypatch.setattr("colde_cli.service.requests.read", read)
+    text = "Ünter " * 2000
+    for name, content, status in (
+        ("a.txt", text.encode(), 413),
+        ("a.md", text.encode(), 413),
+        ("a.txt", b" " * 90_000 + b"A pump.", 500),  # a blank is no letter
+        ("a.txt", text.encode("utf-16"), 500),
+    ):
+        answer = service.post("/v1/rank", files={"file": (name, content, "text/plain")})
+        assert answer.status_code == status, answer.text
+
+
 def test_head_is_answered_as_get_without_the_body(service: Any) -> None:
     for path in ("/", "/v1/health", "/v1/documents", "/static/page.css"):
         whole, head = service.get(path), service.head(path)

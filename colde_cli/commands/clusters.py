@@ -8,7 +8,7 @@ import typer
 
 from colde_cli.commands import options
 from colde_cli.commands.options import Reporter, Runtime, format_option, option
-from colde_cli.commands.reading_options import OcrOption, PasswordOption
+from colde_cli.commands.reading_options import OcrOption, PasswordFileOption, PasswordOption, passwords
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format
 
@@ -28,6 +28,7 @@ def clusters(
     glob: options.GlobOption = None,
     field: options.FieldOption = "corpus",
     password: PasswordOption = None,
+    password_file: PasswordFileOption = None,
     ocr: OcrOption = None,
     format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
     out: options.Destination,
@@ -53,7 +54,7 @@ def clusters(
             resolution=resolution,
             glob=glob,
             field=None if field == "none" else field,
-            password=password,
+            password=passwords(password, password_file),
             ocr=ocr,
             progress=advance,
         )

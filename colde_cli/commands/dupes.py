@@ -10,7 +10,7 @@ import typer
 from colde_cli.commands import options
 from colde_cli.commands.options import Reporter, Runtime, format_option, option
 from colde_cli.commands.pair_reports import PairReports, ReportNames, check_reports, report_links
-from colde_cli.commands.reading_options import OcrOption, PasswordOption
+from colde_cli.commands.reading_options import OcrOption, PasswordFileOption, PasswordOption, passwords
 from colde_cli.errors import DocumentError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, show
@@ -51,6 +51,7 @@ def dupes(
     ] = 0.8,
     glob: options.GlobOption = None,
     password: PasswordOption = None,
+    password_file: PasswordFileOption = None,
     ocr: OcrOption = None,
     reports: options.ReportsOption = None,
     format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
@@ -71,6 +72,7 @@ def dupes(
     from colde_cli.model_api import dupes as find_dupes
 
     chosen = choose_format(format, out.output, corpus, FORMATS)
+    password = passwords(password, password_file)
     places = options.corpus_places(corpus, out.output)
     if reports is not None:
         check_reports(reports)

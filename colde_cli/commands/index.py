@@ -12,7 +12,7 @@ import typer
 
 from colde_cli.commands import options
 from colde_cli.commands.options import Reporter, Runtime, format_option, option
-from colde_cli.commands.reading_options import OcrOption
+from colde_cli.commands.reading_options import OcrOption, PasswordFileOption, PasswordOption, passwords
 from colde_cli.errors import BadIndexError, OptionError
 from colde_cli.settings import DEFAULT_MODEL, known_models
 from colde_cli.views.output import Format, choose_format, deliver, note
@@ -52,6 +52,8 @@ def index(
             help="Read all files again, after an upgrade; those that now have another text are encoded again.",
         ),
     ] = False,
+    password: PasswordOption = None,
+    password_file: PasswordFileOption = None,
     ocr: OcrOption = None,
     status: Annotated[
         bool, option("--status", envvar=None, help="Show what an index holds and whether its files have changed.")
@@ -89,8 +91,8 @@ def index(
     changed files are read. Files that cannot be read are reported and tried
     again when they change. A folder that is suddenly empty, or lacks more than
     half of at least 20 files, is taken for a lost disk: nothing is dropped, and
-    the status is 2. The index holds the text of the documents in the clear;
-    encrypted files are left out.
+    the status is 2. The index holds the text of the documents in the clear,
+    also that of encrypted files that a password opens.
 
     A name that ends in .lance, or a URL such as s3://BUCKET/NAME.lance, makes a
     shared index, which many machines can read and write at the same time.
@@ -104,7 +106,9 @@ def index(
     source = context.get_parameter_source("model")
     if source is not None and source.name == "DEFAULT":
         model = _model_of(folder)
-    opened = runtime.open(model)
+    opened, password = runtime.open(model), passwords(password, password_file)
+    if password and cluster is not None:
+        raise OptionError("Leave out --cluster: passwords are not sent to other machines.")
     update = partial(
         opened.index,
         folder,
@@ -115,6 +119,7 @@ def index(
         reread=reread,
         ocr=ocr,
         cluster=None if cluster is None else _cluster(cluster),
+        password=password,
     )
     if to is None or places:
         _update(folder, update, chosen, reporter)

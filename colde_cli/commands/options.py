@@ -237,9 +237,10 @@ class Reporter:
         return progress(label, unit, total, show=not self.quiet)
 
     def about_model(self, info: RuntimeInfo) -> None:
-        """Print which model runs where, with `--verbose`."""
-        if self.verbose:
-            note(f"{info.name} ({info.precision}) on {info.device}. {info.reason}")
+        """Print which model runs where, with `--verbose`; and in any case that a graphics card stands idle."""
+        said = f"{info.name} ({info.precision}) on {info.device}. {info.reason}" if self.verbose else info.warning
+        if said and not self.quiet:
+            note(said)
 
     def about_encoded(self, documents: int) -> None:
         """Print how many documents no cache knew, with `--verbose`: results are the same bytes with and without one."""

@@ -10,7 +10,7 @@ import typer
 
 from colde_cli.commands import options
 from colde_cli.commands.options import Reporter, Runtime, format_option, option
-from colde_cli.commands.reading_options import OcrOption, PasswordOption
+from colde_cli.commands.reading_options import OcrOption, PasswordFileOption, PasswordOption, passwords
 from colde_cli.documents.stages import stage
 from colde_cli.errors import OptionError, called
 from colde_cli.settings import DEFAULT_MODEL
@@ -90,6 +90,7 @@ def rank(
         ),
     ] = None,
     password: PasswordOption = None,
+    password_file: PasswordFileOption = None,
     ocr: OcrOption = None,
     ignore_like: options.IgnoreLikeOption = None,
     format: Annotated[Format | None, format_option("table|json|jsonl|markdown|csv|html")] = None,
@@ -124,7 +125,7 @@ def rank(
         ignore=ignore,
         field=None if field == "none" else field,
         budget=budget,
-        password=password,
+        password=passwords(password, password_file),
         ocr=ocr,
         on_read=reporter.about_document,
     )

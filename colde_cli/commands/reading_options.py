@@ -6,6 +6,7 @@ import re
 import sys
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from colde_cli.commands.options import option
@@ -26,6 +27,27 @@ class OcrMode(StrEnum):
 
 
 PasswordOption = Annotated[str | None, option("--password", metavar="TEXT", help="Password of encrypted PDFs.")]
+PasswordFileOption = Annotated[
+    Path | None,
+    option("--password-file", metavar="FILE", help="Passwords of encrypted PDFs, one a line; each is tried."),
+]
+
+
+def passwords(password: str | None, file: Path | None) -> str | None:
+    """All passwords, one a line; None without any.
+
+    Raises:
+        OptionError: the file cannot be read.
+    """
+    try:
+        lines = [] if file is None else file.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(
+            f"--password-file {file} cannot be read as text; name a file with a password a line."
+        ) from error
+    return "\n".join(filter(None, [password, *lines])) or None
+
+
 PagesOption = Annotated[
     str | None, option("--pages", metavar="FIRST-LAST", help="Read only these pages, such as 3-17.")
 ]

@@ -112,6 +112,7 @@ def update_index(
     reread: bool = False,
     ocr: str | None = None,
     cluster: RayCluster | None = None,
+    password: str | None = None,
     progress: Callable[[int], None] | None = None,
     clock: StageClock | None = None,
 ) -> IndexUpdate:
@@ -133,7 +134,7 @@ def update_index(
     shared = is_lance(place) or str(place).endswith(LANCE)
     make = bool(places)
     with working(str(place), encoder, make=make) if shared else writing(Path(place), make=make) as index:
-        reader = CorpusReader(ocr=_ocr_of(index, ocr))
+        reader = CorpusReader(password, ocr=_ocr_of(index, ocr))
         reread = reread or any(mode != reader.ocr for mode in index.ocr)
         run = _Update(index, encoder, reader, cluster, progress or (lambda number: None), clock or StageClock())
         return run.run(places, glob, forget, drop_missing=drop_missing, reread=reread)
@@ -224,6 +225,10 @@ class _Update:
             if reread:
                 with self._timed("encode"):
                     self._wait_for_outdated()
+            elif self._reader.password:  # it may open what could not be opened before
+                bad = "documents WHERE reason LIKE '%password%' AND key IS NOT NULL"
+                self._sql(f"INSERT OR IGNORE INTO outdated SELECT key FROM {bad}")
+                self._sql(_WAIT)
             self._read_files()
             # Contents of files that are gone stay until the index is compacted.
             gone = "DELETE FROM documents WHERE path NOT IN (SELECT path FROM found)"

@@ -34,7 +34,7 @@ _MANY = 20  # a folder of fewer files may lose most of them
 
 _TABLES = """
 CREATE TEMP TABLE found (
-    path BLOB PRIMARY KEY, root INTEGER, size INTEGER, mtime_ns INTEGER, listed INTEGER
+    path BLOB PRIMARY KEY, root INTEGER, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, listed INTEGER
 ) WITHOUT ROWID;
 CREATE TEMP TABLE waiting (place INTEGER PRIMARY KEY, path BLOB, root INTEGER, known INTEGER);
 CREATE TEMP TABLE outdated (key BLOB PRIMARY KEY) WITHOUT ROWID;
@@ -44,7 +44,7 @@ INSERT INTO waiting (path, root, known)
 SELECT f.path, f.root, d.number IS NOT NULL AND d.key IS NOT NULL
     AND d.size = f.size AND d.mtime_ns = f.mtime_ns FROM found f LEFT JOIN documents d ON d.path = f.path
 WHERE f.listed AND (d.number IS NULL OR d.key IS NULL OR d.size <> f.size OR d.mtime_ns <> f.mtime_ns
-    OR d.mtime_ns + {_RACY_NS} >= d.checked_ns)
+    OR d.mtime_ns + {_RACY_NS} >= d.checked_ns OR f.ctime_ns > d.checked_ns)
 ORDER BY f.path
 """
 # A range, for which SQLite uses its order by path.
@@ -156,7 +156,7 @@ def list_files(index: Index, only: Sequence[bytes] = ()) -> tuple[Skipped, ...]:
     errors: list[OSError] = []
     for number, path, glob in query("SELECT number, path, glob FROM roots").fetchall():
         if only and path not in only:
-            stays = "INSERT OR IGNORE INTO found SELECT path, root, size, mtime_ns, 0 FROM documents WHERE root = ?"
+            stays = "INSERT OR IGNORE INTO found SELECT path, root, size, mtime_ns, 0, 0 FROM documents WHERE root = ?"
             query(stays, (number,))
             continue
         place, shown = Path(os.fsdecode(path)), shown_path(path)
@@ -167,7 +167,7 @@ def list_files(index: Index, only: Sequence[bytes] = ()) -> tuple[Skipped, ...]:
             )
         refused: list[OSError] = []
         rows = (_found(file, number) for file in walk([place], glob, refused.append))
-        index.connection.executemany("INSERT OR IGNORE INTO found VALUES (?, ?, ?, ?, 1)", rows)
+        index.connection.executemany("INSERT OR IGNORE INTO found VALUES (?, ?, ?, ?, ?, 1)", rows)
         for error in refused:
             known = query(f"SELECT 1 FROM documents WHERE {_BELOW} LIMIT 1", _below(path))
             if os.fsencode(error.filename) == path and known.fetchone():
@@ -178,7 +178,7 @@ def list_files(index: Index, only: Sequence[bytes] = ()) -> tuple[Skipped, ...]:
         errors += refused
     for error in errors:
         query(
-            f"INSERT OR IGNORE INTO found SELECT path, root, size, mtime_ns, 0 FROM documents WHERE {_BELOW}",
+            f"INSERT OR IGNORE INTO found SELECT path, root, size, mtime_ns, 0, 0 FROM documents WHERE {_BELOW}",
             _below(os.fsencode(error.filename)),
         )
     query(_FILL_WAITING)
@@ -215,13 +215,13 @@ def _below(folder: bytes) -> tuple[bytes, bytes]:
     return stem + b"/", stem + b"0"
 
 
-def _found(file: Path, root: int) -> tuple[bytes, int, int, int]:
-    """A row of the table of files that there are."""
+def _found(file: Path, root: int) -> tuple[bytes, int, int, int, int]:
+    """A row of the table of files that there are. Programs that keep the time of a file cannot keep its ctime."""
     try:
         status = file.stat()
     except OSError:  # gone, or out of reach: looking at it again says so
-        return os.fsencode(file), root, -1, -1
-    return os.fsencode(file), root, status.st_size, status.st_mtime_ns
+        return os.fsencode(file), root, -1, -1, 0
+    return os.fsencode(file), root, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 @dataclass(frozen=True, slots=True)

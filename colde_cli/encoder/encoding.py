@@ -209,12 +209,14 @@ class RuntimeInfo:
         precision: "int8", "fp16" or "fp32".
         device: "cpu" or "cuda:N".
         reason: why this device, in one sentence.
+        warning: that a graphics card stands idle, and why; "" if none does.
     """
 
     name: str
     precision: str
     device: str
     reason: str = ""
+    warning: str = ""
 
 
 EncoderConfig = ModelConfig | SystemConfig
@@ -239,7 +241,7 @@ class DocumentEncoder(ABC):
     config: EncoderConfig
 
     def __init__(self, plan: DevicePlan, name: str, graph: Path, cache: Cache | None) -> None:
-        self.info = RuntimeInfo(name, plan.precision, plan.device, plan.reason)
+        self.info = RuntimeInfo(name, plan.precision, plan.device, plan.reason, plan.warning)
         self.cache = cache
         self._plan, self._graph = plan, graph
 
@@ -287,17 +289,23 @@ class DocumentEncoder(ABC):
             NoTextError: it has no text.
             LimitError: it has too many chunks, or characters.
         """
-        chunker, name = self.chunker(), document.path or document.title
-        too_long = len(document.text) > MAX_CHUNKS * chunker.chunk_tokens * _CHARACTERS
-        chunks = () if too_long else tuple(islice(chunker.chunks(document, progress), MAX_CHUNKS + 1))
-        if too_long or len(chunks) > MAX_CHUNKS:
-            raise LimitError(
-                f"{name} is too long: colde compares {MAX_CHUNKS:,} chunks of a document at most, and it has more;"
-                " split it, or leave out sections."
-            )
+        name = document.path or document.title
+        self.check_length(len(document.text), name)
+        chunks = tuple(islice(self.chunker().chunks(document, progress), MAX_CHUNKS + 1))
+        if len(chunks) > MAX_CHUNKS:
+            raise _too_long(name)
         if not chunks:
             raise NoTextError(f"{name} has no text to compare.")
         return chunks
+
+    def check_length(self, characters: int, name: str) -> None:
+        """Refuse a text by its length alone, before any token is made.
+
+        Raises:
+            LimitError: it has more characters than the chunks of a document ever hold.
+        """
+        if characters > MAX_CHUNKS * self.config.chunk_tokens * _CHARACTERS:
+            raise _too_long(name)
 
     def encode(self, document: Document, progress: Progress | None = None) -> Encoding:
         """Encode one document.
@@ -339,3 +347,10 @@ class DocumentEncoder(ABC):
     @abstractmethod
     def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
         """Attention of the chunks of A over those of B [n_a, n_b], and back [n_b, n_a]; rows sum to 1."""
+
+
+def _too_long(name: str) -> LimitError:
+    return LimitError(
+        f"{name} is too long: colde compares {MAX_CHUNKS:,} chunks of a document at most, and it has more; split it, or"
+        " leave out sections."
+    )

@@ -228,7 +228,7 @@ def open_session(graph: Path, contract: Contract, cuda: int | None = None, *, ke
     with watched(graph, stop, seconds, memory) as watch:
         try:
             session = onnxruntime.InferenceSession(
-                str(graph), options, providers=providers, disabled_optimizers=disabled
+                str(graph), options, providers=providers, disabled_optimizers=disabled, **_NO_FALLBACK
             )
         except Exception as error:  # as in `Graph.run`
             raise _unopened(error, graph, watch) from error
@@ -238,8 +238,10 @@ def open_session(graph: Path, contract: Contract, cuda: int | None = None, *, ke
     return Graph(graph, session, frozenset(item.name for item in session.get_inputs()), cuda is not None)
 
 
-def _unopened(error: Exception, graph: Path, watch: Watch) -> ModelError:
+def _unopened(error: Exception, graph: Path, watch: Watch) -> ModelError | DeviceError:
     """What to say of a graph that cannot be opened."""
+    if "CUDA" in str(error) or "CUDNN" in str(error):
+        return DeviceError(f"CUDA fails to open {graph}: {_cuda_reason(error)}; run with {called('device')} cpu.")
     if watch.reason:
         return ModelError(f"{graph} {watch.reason} to open; colde does not run such a model.")
     if "External" in str(error):
@@ -332,10 +334,13 @@ PRECISIONS = ("auto", "int8", "fp16", "fp32")
 _CPU_ORDER = ("int8", "fp32", "fp16")
 _CUDA_ORDER = ("fp16", "fp32")
 
-# The ONNX graph y = Identity(x) over one float (IR 8, opset 17). A session for it shows whether CUDA starts.
+_NO_FALLBACK = {"enable_fallback": 0}
+"""Else ONNX Runtime runs on the CPU where CUDA fails, and says so on standard output, where the user's data goes."""
+# The ONNX graph y = LSTM(x) over one float (IR 8, opset 17), an operator of cuDNN that document heads have too.
 _PROBE_GRAPH = bytes.fromhex(
-    "08083a3b0a100a017812017922084964656e74697479120570726f62655a0f0a0178120a0a0808011204"
-    "0a020801620f0a0179120a0a08080112040a02080142040a001011"
+    "08083a80010a260a01780a01770a017712017922044c53544d2a120a0b68696464656e5f73697a651801a001021201702a1d080108040801"
+    "10014201774a10000000000000000000000000000000005a170a017812120a100801120c0a0208010a0208010a020801621b0a017912160a"
+    "14080112100a0208010a0208010a0208010a02080142040a001011"
 )
 
 
@@ -364,11 +369,13 @@ class DevicePlan:
         device: "cpu" or "cuda:N".
         precision: "int8", "fp16" or "fp32".
         reason: why, in one sentence for `-v` and `colde doctor`.
+        warning: that a graphics card stands idle, and why, as a sentence; "" if none does.
     """
 
     device: str
     precision: str
     reason: str
+    warning: str = ""
 
     @property
     def graph(self) -> str:
@@ -430,7 +437,8 @@ def decide(device: str, precision: str, graphs: Collection[str], cuda: Cuda, mod
         why = f"the model has no fp16 or fp32 graph, which CUDA needs; write one with: colde export {model}"
     else:
         return DevicePlan("cuda:0", best_of(_CUDA_ORDER), "CUDA, because it is usable.")
-    return DevicePlan("cpu", on_cpu, f"The CPU, because {why}")
+    idle = f"A graphics card is there but not used: {cuda.problem}." if cuda.devices and cuda.problem else ""
+    return DevicePlan("cpu", on_cpu, f"The CPU, because {why}", "" if precision == "int8" else idle)
 
 
 def _check_cuda(ordinal: int, precision: str, cuda: Cuda) -> None:
@@ -461,20 +469,46 @@ def probe_cuda() -> Cuda:
     with contextlib.redirect_stdout(printed):  # it prints to stdout, where the user's data goes
         onnxruntime.preload_dlls()
     missing = ", ".join(re.findall(r"Failed to load ([^:\s]+)", printed.getvalue()))
-    session = onnxruntime.InferenceSession(_PROBE_GRAPH, providers=[CUDA_PROVIDER, CPU_PROVIDER])
-    if CUDA_PROVIDER not in session.get_providers():
-        lacking = f"these libraries are missing: {missing}" if missing else ""
-        return Cuda(devices, lacking or "ONNX Runtime could not start its CUDA provider")
+    if missing:
+        return Cuda(devices, f"these libraries are missing: {missing}; pip install 'colde[cuda]' brings them")
+    try:
+        session = onnxruntime.InferenceSession(_PROBE_GRAPH, providers=[CUDA_PROVIDER, CPU_PROVIDER], **_NO_FALLBACK)
+        if CUDA_PROVIDER not in session.get_providers():
+            return Cuda(devices, "ONNX Runtime could not start its CUDA provider")
+        session.run(None, {"x": np.zeros((1, 1, 1), np.float32)})
+    except Exception as error:  # as in `Graph.run`
+        return Cuda(devices, _cuda_reason(error))
     return Cuda(devices)
+
+
+def _cuda_reason(error: Exception) -> str:
+    """Why CUDA failed, as the end of a sentence; the text of ONNX Runtime is a page long."""
+    import onnxruntime
+
+    if "driver version is insufficient" in str(error):
+        number = ctypes.c_int(0)
+        _driver().cuDriverGetVersion(ctypes.byref(number))
+        serves = f"{number.value // 1000}.{number.value % 1000 // 10}"
+        return (
+            f"the NVIDIA driver is too old: it serves CUDA {serves}, and ONNX Runtime needs {onnxruntime.cuda_version}"
+        )
+    found = re.search(r"(?:CUDA|CUDNN) (?:error|failure|failed)[^;\n]*", str(error), re.IGNORECASE)
+    return found[0][:200] if found else "ONNX Runtime could not start its CUDA provider"
+
+
+_DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+
+
+def _driver() -> ctypes.CDLL:
+    return ctypes.CDLL(_DRIVER)
 
 
 def _ask_driver() -> tuple[int, str]:
     """Ask the driver for the number of CUDA devices; the second value says what is missing, "" if nothing."""
-    library = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     try:
-        driver = ctypes.CDLL(library)
+        driver = _driver()
     except OSError:
-        return 0, f"there is no NVIDIA driver ({library})"
+        return 0, f"there is no NVIDIA driver ({_DRIVER})"
     code = driver.cuInit(0)
     if code:
         return 0, f"the NVIDIA driver does not start (cuInit gave error {code})"

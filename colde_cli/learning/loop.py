@@ -319,7 +319,8 @@ class _Run:
         self.optimiser.schedule.load_state_dict(saved.scheduler)
         torch.set_rng_state(saved.random[0])
         if torch.cuda.is_available() and len(saved.random) > 1:
-            torch.cuda.set_rng_state_all(saved.random[1:])
+            for device, state in zip(range(torch.cuda.device_count()), saved.random[1:], strict=False):
+                torch.cuda.set_rng_state(state, device)  # there may be fewer devices now
 
 
 def _copies(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from colde_cli.encoder.runtime import probe_cuda
 from colde_cli.errors import DataError, DeviceError, OptionError
 from colde_cli.evaluation.data import DataFile, read_data, read_pairs
 from colde_cli.learning.backbone import Backbone
@@ -139,6 +140,8 @@ def torch_device(name: str) -> torch.device:
             f"PyTorch sees {torch.cuda.device_count()} GPUs, not {name}; train with --device cpu, or install "
             "a PyTorch for CUDA."
         )
+    if kind == "cuda" and not (cuda := probe_cuda()).usable:  # the model is fitted with it when it is trained
+        raise DeviceError(f"ONNX Runtime cannot use CUDA here: {cuda.problem}; train with --device cpu.")
     return torch.device(name)
 
 

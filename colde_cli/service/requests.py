@@ -15,7 +15,10 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+
+import numpy as np
 
 from colde_cli import Comparison, Encoding, Filter, IgnoreOptions, Ranking, read
 from colde_cli.errors import MissingFileError, OptionError, RequestError
@@ -33,6 +36,7 @@ DATE_TEXT = "a date such as 2026-01-31, or an age such as 30d."
 SECTION_TEXT = "Only documents with such a section: words of its heading, or a kind such as abstract."
 _KEPT, _KEPT_CHUNKS = 32, 10_000
 _MINUTES = 15
+_TEXTS = frozenset({".txt", ".md", ".markdown"})
 _NAME = 120
 _LOOK = 0.1  # seconds between two looks at whether the client is still there
 _STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -211,10 +215,26 @@ class Service:
         if (named.file.size or 0) > self._upload_bytes:
             raise too_large(self._upload_bytes)
         name = file_name(named.file.filename or "")
+        if Path(name).suffix.lower() in _TEXTS:  # read whole, such a file takes fifteen times its size in memory
+            self.corpus.encoder.check_length(_letters(named.file.file), name)
         document = read(name, password=password, ocr=self.corpus.ocr, stream=named.file.file)
         # A path could be that of a file of this machine. Ranking would then take that file for the query's own.
         upload = Upload(name, self.corpus.encoder.encode(replace(document, path=""), progress))
         return upload, self._uploads.keep(upload)
+
+
+def _letters(file: BinaryIO) -> int:
+    """Count the characters of a file of text that are no blanks; 0 where it is none, or of more bytes a letter."""
+    head = file.read(4096)
+    file.seek(0)
+    if b"\0" in head or head.startswith((b"%PDF", b"PK", b"\xff\xfe", b"\xfe\xff")):
+        return 0
+    letters = 0
+    while block := file.read(1 << 20):
+        codes = np.frombuffer(block, np.uint8)
+        letters += int(np.count_nonzero((codes > 32) & (codes & 0xC0 != 0x80)))  # UTF-8: no byte but the first
+    file.seek(0)
+    return letters
 
 
 class StoppedError(Exception):

@@ -286,13 +286,17 @@ def from_head(data: bytes) -> bytes:
     return data[max(0, data.find(b"%PDF-", 0, _JUNK)) :]
 
 
+_CODES = ("latin-1", "utf-8")
+
+
 def open_document(data: bytes, password: str | None) -> Handle:
-    """Open the file: PDFium's handle or a null pointer. Tries the password in UTF-8 (AES-256) and Latin-1 (older).
+    """Open the file: PDFium's handle or a null pointer. Tries each line in UTF-8 (AES-256) and Latin-1 (older).
 
     The bytes must live as long as the handle.
     """
-    wanted = {None} if password is None else {password.encode(), password.encode("latin-1", "replace")}
-    for attempt in sorted(wanted, key=lambda item: item is not None and not item.isascii()):
+    lines = [] if password is None else password.splitlines() or [""]
+    attempts: list[bytes | None] = [line.encode(code, "replace") for line in lines for code in _CODES]
+    for attempt in dict.fromkeys(attempts or [None]):
         document = pdfium.FPDF_LoadMemDocument64(data, len(data), attempt)
         if document:
             break

@@ -34,13 +34,13 @@ _ELSEWHERE = frozenset(("/P", "/Parent", "/Popup", "/IRT", "/M", "/NM", "/Creati
 
 
 def opened(data: bytes, password: str | None) -> Handle:
-    """Open a file with its password.
+    """Open a file with its password, which is one of the lines of `password`.
 
     Raises:
         WrongPasswordError: the password is missing or wrong.
     """
     reader = PdfReader(io.BytesIO(data[max(0, data.find(b"%PDF-", 0, _JUNK)) :]), strict=False)
-    if reader.is_encrypted and not reader.decrypt(password or ""):
+    if reader.is_encrypted and not any(map(reader.decrypt, (password or "").splitlines() or [""])):
         raise WrongPasswordError
     return reader
 
