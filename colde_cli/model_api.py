@@ -407,11 +407,9 @@ class Model:
 
         Args:
             folder: of the index, such as "papers.colde"; one that ends in ".lance", or a URL, for a shared one.
-            corpus: folders and files to follow from now on, beside those that the index follows already.
-            forget: folders and files to follow no longer.
+            corpus, forget: folders and files to follow from now on, or no longer.
             glob: which files of these folders to take, as for `rank`.
-            drop_missing: drop the files of a folder that is suddenly empty, or lacks most of its files; without it
-                they are kept, and that is an error.
+            drop_missing: drop the files of a folder that is suddenly empty or lacks most; else that is an error.
             reread: read all files again, also those that have not changed, as today's readers may find another text.
             ocr: as for `rank`; None is the mode in which the index was read. Another one reads all files again.
             password: of encrypted PDFs; with several lines, each is tried. A cluster gets none.
