@@ -127,6 +127,7 @@ class Form:
     def laugh(self, levels: int) -> Form:
         """Draw a form that draws a form twice, and so on."""
         held = self._drawn("ha", (0, 0, 595, 842))
+        held.update(entries(Resources=entries(Font=self._resources["/Font"])))  # not itself again
         for _ in range(levels):
             inner = entries(XObject=entries(X=self._stored(held)))
             form = {"Type": "/XObject", "Subtype": "/Form", "BBox": [0.0, 0.0, 595.0, 842.0]}

@@ -1,7 +1,8 @@
 """Read PDFs: run a reader process, find headings, and lay out text, sections and a report.
 
-PDFium reads (`pdfium_engine.py`). A file that it refuses, or that it dies of, it reads again as pypdf writes it anew
-(`pypdf_engine.py`). Lines become text in `body_lines.py` and `prose.py`, headings are found in `headings/`.
+PDFium reads (`pdfium_engine.py`). A file that it refuses it reads again as pypdf writes it anew; of one that it dies
+of, pypdf reads the words (`pypdf_engine.py`). Lines become text in `body_lines.py` and `prose.py`, headings are found
+in `headings/`.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def laid_out(answer: Answer) -> ProseWriter:
 
 
 def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: int) -> Answer:
-    """Read with PDFium; if it refuses or dies, read what pypdf makes of the file, which also knows the reason."""
+    """Read with PDFium; if it refuses, read what pypdf makes of the file; if it dies, read with pypdf."""
     answer = run_reader(file, password, first, last)
     if answer.too_long:
         raise LimitError(
@@ -118,11 +119,14 @@ def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: i
         )
     if not answer.refused and not answer.died and any(not page.failed for page in answer.read):
         return answer
-    with tempfile.TemporaryFile() as anew:
-        refused = receive_file(_PYPDF, file, {"password": password, "step": SECONDS}, anew)
-        second = Answer(refused=refused, died=not refused)
-        if refused is None:
-            second = run_reader(anew, None, first, last)
+    if answer.refused:
+        with tempfile.TemporaryFile() as anew:
+            refused = receive_file(_PYPDF, file, {"password": password, "step": SECONDS}, anew)
+            second = Answer(refused=refused, died=not refused)
+            if refused is None:
+                second = run_reader(anew, None, first, last)
+    else:
+        second = run_reader(file, password, first, last, engine=_PYPDF)
     if answer.refused and second.refused:
         if "password" not in (answer.refused, second.refused):
             raise CorruptFileError(f"Cannot read {path}: it is damaged, or not a PDF; download or export it again.")
@@ -223,15 +227,17 @@ def _one(page: int) -> tuple[int, int] | None:
     return (page, page) if page else None
 
 
-def run_reader(file: BinaryIO, password: str | None, first: int, last: int, boxes: Collection[int] = ()) -> Answer:
-    """Read pages of an open file with PDFium; 0 is the last page of the file.
+def run_reader(
+    file: BinaryIO, password: str | None, first: int, last: int, boxes: Collection[int] = (), *, engine: str = PDFIUM
+) -> Answer:
+    """Read pages of an open file; 0 is the last page of the file.
 
-    The places of letters are read of the pages in `boxes`.
+    The places of letters are read of the pages in `boxes`; pypdf does not know them.
     """
     answer = Answer()
     for restarts in range(_RESTARTS + 1):
         request = {"password": password, "first": first, "last": last, "boxes": sorted(boxes)}
-        begun = _run_once(file, request, answer)
+        begun = _run_once(engine, file, request, answer)
         if not answer.died or answer.too_long or begun == 0 or restarts == _RESTARTS:
             break
         answer.read.append(PdfPage(begun, failed=True))
@@ -241,11 +247,11 @@ def run_reader(file: BinaryIO, password: str | None, first: int, last: int, boxe
     return answer
 
 
-def _run_once(file: BinaryIO, request: dict[str, Any], answer: Answer) -> int:
+def _run_once(engine: str, file: BinaryIO, request: dict[str, Any], answer: Answer) -> int:
     """Run one process; return the page at which it died, 0 if it did not."""
     begun = 0
     answer.died = True  # until it says that it ended
-    with reader_process(PDFIUM, file, request) as messages:
+    with reader_process(engine, file, request) as messages:
         for message in messages:
             try:
                 if message["kind"] == "begin":
