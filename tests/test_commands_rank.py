@@ -64,24 +64,26 @@ def test_versions_come_first_explained_and_as_the_schema_says(capsys: Capture) -
 
 
 @pytest.mark.slow
-def test_equal_sections_are_matched_in_one_order(encoder: Encoder) -> None:
+def test_equal_sections_are_matched_in_one_order(cached_encoder: Encoder) -> None:
     """Six sections of the two versions are the same: the last digits, another processor's, must not choose."""
-    a, b = encoder.encode_many([read(V1), read(V2)])
-    found = matches(a, b, encoder.config)
+    a, b = cached_encoder.encode_many([read(V1), read(V2)])
+    found = matches(a, b, cached_encoder.config)
     assert [round(match.score, 5) for match in found[:2]] == [1.0, 1.0]
     for noise in (1 - 1e-7, 1 + 1e-7):
         factors = np.where(np.arange(len(b.section_vectors)) % 2, 1, noise)[:, None]
         changed = replace(b.vectors, section_vectors=(b.section_vectors * factors).astype(np.float32))
         other = replace(b, source=changed)
-        assert [match.query for match in matches(a, other, encoder.config)] == [match.query for match in found]
+        assert [match.query for match in matches(a, other, cached_encoder.config)] == [match.query for match in found]
 
 
 @pytest.mark.slow
-def test_the_sections_that_match_are_those_that_a_comparison_finds(encoder: Encoder) -> None:
+def test_the_sections_that_match_are_those_that_a_comparison_finds(cached_encoder: Encoder) -> None:
     for a, b in ((V1, V2), (V1, V1), (V2, OTHER)):
-        one, two = encoder.encode_many([read(a), read(b)])
-        compared = compare_encodings(one, two, encoder, passages=False)
-        found = [(match.score, match.query.section, match.hit.section) for match in matches(one, two, encoder.config)]
+        one, two = cached_encoder.encode_many([read(a), read(b)])
+        compared = compare_encodings(one, two, cached_encoder, passages=False)
+        found = [
+            (match.score, match.query.section, match.hit.section) for match in matches(one, two, cached_encoder.config)
+        ]
         assert found == [
             (score, one.document.sections[i].heading, two.document.sections[j].heading)
             for score, i, j in compared.closest_sections(MATCHES)
@@ -239,8 +241,8 @@ def cold(tmp_path: Path) -> Path:
     folder = tmp_path / "cold"
     folder.mkdir()
     for number in range(29):
-        (folder / f"{number:02}.txt").write_text(f"The council levies tax number {number} on houses. " * 150)
-    (folder / "zz.txt").write_text("A well gives water, and a pump lifts it into the tower by night. " * 100)
+        (folder / f"{number:02}.txt").write_text(f"The council levies tax number {number} on houses. " * 15)
+    (folder / "zz.txt").write_text("A well gives water, and a pump lifts it into the tower by night. " * 12)
     return folder
 
 
