@@ -3,7 +3,7 @@
 Scoring reads every chunk vector and every word of a document. The first stage reads one vector and the heaviest words
 of each, and leaves a few hundred documents to be scored exactly. Two measures find them:
 
-    vectors   the part "mean" of the score: the mean of the unit chunk vectors, whitened within the field, as int8
+    vectors   the part "mean" of the score: the subject vector of the whitened unit chunk vectors, as int8
     words     the part "words": inverted lists from a bucket to the documents that hold it, the heaviest of each only
 
 Both hold within one field profile, which is kept beside them. It may be older than the profile that the exact scores
@@ -22,7 +22,7 @@ from colde_cli.corpus.records import in_int8
 from colde_cli.scoring.config import PARTS, Scorable, ScoreWeights
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import Field
-from colde_cli.scoring.score import kind_shares, saturated
+from colde_cli.scoring.score import kind_shares, saturated, subject_vectors
 from colde_cli.scoring.whitening import unit_rows
 
 FloatArray = NDArray[np.float32]
@@ -178,7 +178,7 @@ class Measure:
         return self.field.weights_by_kind(self.score_weights)
 
     def vectors(self, documents: Sequence[Scorable]) -> FloatArray:
-        """The unit means of the whitened unit chunk vectors of B documents, [B, H]; see the part "mean" of a score.
+        """The subject vectors of B documents within the field, [B, H]; see the part "mean" of a score.
 
         There is at least one document, and none is adapted to a field.
         """
@@ -190,7 +190,7 @@ class Measure:
             chunks = np.concatenate([item.chunk_vectors for item in documents])
             vectors = unit_rows(self.field.whitening.apply(chunks))
         lengths = np.array([len(item.shares) for item in documents])
-        return unit_rows(np.add.reduceat(vectors, np.cumsum(lengths) - lengths, axis=0))
+        return subject_vectors(vectors, lengths)
 
     def words(self, documents: Sequence[Scorable]) -> list[Terms]:
         """The words of documents, weighted within the field; no words for a model without a lexicon."""

@@ -49,7 +49,7 @@ from colde_cli.scoring.score import COSINE_ALONE
 Ints = NDArray[np.int64]
 
 NAME = "candidates.bin"
-LAYOUT = 2
+LAYOUT = 3
 _TAIL = 200
 """Maximum number of documents added after the side file was made, before it is made again."""
 _GONE = 0.2

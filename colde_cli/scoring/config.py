@@ -74,7 +74,7 @@ PARTS = ("colde", "mean", "chunks", "words", "mentions", "opening", "wording")
 """The parts of a document score, each in [-1, 1] and 1 for a document and itself:
 
 - "colde": the cosine of the document vectors: CoLDE's own score (§3.3) if the model has no residual;
-- "mean": the cosine of the means of the centred unit chunk vectors;
+- "mean": the cosine of the subject vectors: weighted means of the centred unit chunk vectors;
 - "chunks": how well the chunks of each document find a counterpart in the other;
 - "words": the rare words, and pairs of neighbouring words, that both documents hold;
 - "mentions": the words of each document's opening that stand anywhere in the other;

@@ -1,8 +1,8 @@
 """Score documents, two or one with many, for commands and measurements.
 
 CoLDE's own score is the cosine of the document vectors, without a residual (§3.3). One vector blurs small details that
-decide, so a model may add further parts (`scoring.config.PARTS`). Each part is symmetric, does not change when a
-document is repeated m times, and is 1 for a document and itself.
+decide, so a model may add further parts (`scoring.config.PARTS`). Each part is symmetric, is 1 for a document and
+itself, and does not change when a document is repeated m times; "mean" hardly does, since its opening comes once.
 
 The same parts are computed in two faster ways, which tests hold to `document_score`: `scores_with_many`, and for the
 random pairs of a field `scoring.profile_learning.pair_table`.
@@ -36,6 +36,8 @@ ACCURACY = 1e-5
 """Bound on the difference from `document_score`, which sums in another order. The greatest difference
 among 6,000 documents was 1.2e-7; the rest is caution."""
 
+_OPENING, _OPENING_SHARE = 2.0, 0.05  # a and s of `subject_vectors`
+_REPETITION = 5.0  # r
 _MANY_WORDS = 1 << 31
 _BLOCK = 256
 """Documents scored together: their copies stay below about 20 MB."""
@@ -196,7 +198,7 @@ def part_score(name: str, a: Scorable, b: Scorable, score_weights: ScoreWeights)
     if name == "colde":
         return cosine(a.document_vector, b.document_vector)
     if name == "mean":
-        return cosine(a.centred_unit_vectors.mean(0), b.centred_unit_vectors.mean(0))
+        return cosine(subject_vector(a.centred_unit_vectors), subject_vector(b.centred_unit_vectors))
     if name == "chunks":
         return counterparts(a, b, score_weights.sharpness)
     if name not in PARTS:
@@ -225,6 +227,33 @@ def cosines(a: FloatArray, b: FloatArray) -> FloatArray:
 def cosine(a: FloatArray, b: FloatArray) -> float:
     """Cosine of two vectors [D]: the document score ŷ_d = cos(z(s), z(t)) (CoLDE §3.3)."""
     return float(cosines(a[None, :], b[None, :])[0, 0])
+
+
+def subject_vectors(vectors: FloatArray, lengths: Ints) -> FloatArray:
+    """What each of B documents is about: the weighted mean of its centred unit chunk vectors, at unit length, [B, H].
+
+    In a plain mean, what a text says again and again drowns what it says once, and its opening, which says what it is
+    about, counts no more than any other chunk. The weight of chunk i is (1 + a exp(-p_i / s)) / (1 + r max(0, c_i)):
+    p_i is its place from 0 (first) to 1 (last), c_i its product with the plain mean. Both are relative to the text, so
+    that one of which every chunk is repeated hardly changes. What the weights are worth, and how the constants were
+    chosen: `benchmarks/results/laboratory.md`.
+
+    Args:
+        vectors: [M, H], those of all documents, one document after the other.
+        lengths: [B], chunks of each document, at least 1.
+    """
+    starts = np.cumsum(lengths) - lengths
+    means = np.add.reduceat(vectors, starts, axis=0) / lengths[:, None].astype(np.float32)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    central = np.maximum(np.einsum("mh,mh->m", vectors, means[rows]), 0.0)
+    places = (np.arange(len(vectors)) - starts[rows] + 0.5) / lengths[rows]
+    weights = (1 + _OPENING * np.exp(-places / _OPENING_SHARE)) / (1 + _REPETITION * central)
+    return unit_rows(np.add.reduceat(vectors * weights[:, None].astype(np.float32), starts, axis=0))
+
+
+def subject_vector(vectors: FloatArray) -> FloatArray:
+    """What one document is about, [H], given its centred unit chunk vectors [n, H]; see `subject_vectors`."""
+    return subject_vectors(vectors, np.array([len(vectors)]))[0]
 
 
 def counterparts(a: Scorable, b: Scorable, sharpness: float) -> float:
@@ -341,10 +370,8 @@ class _OneToMany:
         starts = np.cumsum(lengths) - lengths
         query = adapted.centred_unit_vectors
         cosines = vectors @ query.T
-        means = unit_rows(np.add.reduceat(vectors, starts, axis=0))
-        parts: dict[str, Floats] = {
-            "mean": np.clip(means @ unit_rows(query.mean(0)[None])[0], -1.0, 1.0).astype(np.float64)
-        }
+        subjects = subject_vectors(vectors, lengths) @ subject_vector(query)
+        parts: dict[str, Floats] = {"mean": np.clip(subjects, -1.0, 1.0).astype(np.float64)}
         shares = np.concatenate([item.shares for item in documents])
         parts["chunks"] = self._counterparts(np.clip(cosines, -1.0, 1.0), starts, lengths, shares)
         return parts
