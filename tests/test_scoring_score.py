@@ -101,7 +101,7 @@ def test_every_part_keeps_its_promises(name: str, a: Card, b: Card, times: int) 
     if len(a.terms.buckets) and len(a.opening.buckets):  # type: ignore[union-attr]
         assert part_score(name, a, a, ALL) == pytest.approx(1, abs=1e-6)
         # The opening of a repeated text comes once: its subject moves a little.
-        assert part_score(name, a, tiled(a, times), ALL) == pytest.approx(1, abs=0.02 if name == "mean" else 1e-6)
+        assert part_score(name, a, tiled(a, times), ALL) == pytest.approx(1, abs=0.15 if name == "mean" else 1e-6)
     assert part_score(name, tiled(a, times), b, ALL) == pytest.approx(score, abs=1e-5)
 
 
