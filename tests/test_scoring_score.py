@@ -28,6 +28,8 @@ from colde_cli.scoring.score import (
     score_parts,
     score_without,
     scores_with_many,
+    subject_vector,
+    subject_vectors,
     verdict,
 )
 
@@ -96,13 +98,13 @@ DOCUMENTS = st.builds(card_of, st.integers(0, 10_000), st.integers(1, 7))
 def test_every_part_keeps_its_promises(name: str, a: Card, b: Card, times: int) -> None:
     """Symmetric, in [-1, 1], 1 for a document and itself, and deaf to saying everything several times over."""
     score = part_score(name, a, b, ALL)
+    moved = 0.15 if name == "mean" else 1e-5  # a text said several times has its opening once
     assert abs(score) <= 1 + ROUNDING
     assert part_score(name, b, a, ALL) == pytest.approx(score, abs=1e-6)
     if len(a.terms.buckets) and len(a.opening.buckets):  # type: ignore[union-attr]
         assert part_score(name, a, a, ALL) == pytest.approx(1, abs=1e-6)
-        # The opening of a repeated text comes once: its subject moves a little.
-        assert part_score(name, a, tiled(a, times), ALL) == pytest.approx(1, abs=0.15 if name == "mean" else 1e-6)
-    assert part_score(name, tiled(a, times), b, ALL) == pytest.approx(score, abs=1e-5)
+        assert part_score(name, a, tiled(a, times), ALL) == pytest.approx(1, abs=moved)
+    assert part_score(name, tiled(a, times), b, ALL) == pytest.approx(score, abs=moved)
 
 
 @pytest.mark.parametrize("score_weights", [ALL, BY_DOMAIN])
@@ -409,3 +411,16 @@ def test_long_documents_stay_within_the_accuracy() -> None:
     single = document_scores([made(1), long], [long, long], CONFIG, FIELD)
     found = [scores_with_many(one, [long], CONFIG, FIELD)[0] for one in (made(1), long)]
     assert found == pytest.approx(single, abs=ACCURACY / 10)
+
+
+def test_a_subject_counts_repeated_chunks_less_and_the_opening_more() -> None:
+    """Golden, by the formula: places 1/6, 1/2 and 5/6, products 2/3, 2/3 and 1/3 with the plain mean."""
+    rows = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
+    central = rows @ rows.mean(0)
+    first, second, last = (1 + 2 * np.exp(-np.array([1, 3, 5]) / 6 / 0.05)) / (1 + 5 * central)
+    expected = np.array([first + second, last]) / np.hypot(first + second, last)
+    assert subject_vector(rows) == pytest.approx(expected, abs=1e-6)
+    assert subject_vector(rows)[1] > 1 / np.sqrt(5)  # the plain mean has 1/√5: what was said twice counts less
+    both = subject_vectors(np.concatenate([rows, rows[1:]]), np.array([3, 2]))
+    assert both[0] == pytest.approx(expected, abs=1e-6)
+    assert both[1] == pytest.approx(subject_vector(rows[1:]), abs=1e-6)
