@@ -253,7 +253,8 @@ def subject_vectors(vectors: FloatArray, lengths: Ints) -> FloatArray:
 
 def subject_vector(vectors: FloatArray) -> FloatArray:
     """What one document is about, [H], given its centred unit chunk vectors [n, H]; see `subject_vectors`."""
-    return subject_vectors(vectors, np.array([len(vectors)]))[0]
+    subject: FloatArray = subject_vectors(vectors, np.array([len(vectors)]))[0]
+    return subject
 
 
 def counterparts(a: Scorable, b: Scorable, sharpness: float) -> float:
