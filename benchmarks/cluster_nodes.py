@@ -2,9 +2,9 @@
 
     python benchmarks/cluster_nodes.py CORPUS [--nodes 1 2 4] [--repetitions 3] [--few 40]
 
-Needs `pip install 'colde[cluster]' psutil`. Nodes are processes of one machine: more nodes than cores share them. The
-cluster is started before the clock; connecting to it and loading the models are measured. Everything is done with all
-files of CORPUS and with the first few of them: the difference is the work itself, without any start. Prints medians of
+Needs `pip install 'colde[cluster,lance]' psutil`. Nodes are processes of one machine: more nodes than cores share them.
+The cluster is started before the clock; connecting to it and loading the models are measured. Everything is done with
+all files of CORPUS and with the first few of them: the difference is the work itself, with no start. Prints medians of
 seconds, and of processor seconds of the command that was called, of the processes that read and encode for it, and of
 Ray's own.
 """
@@ -50,7 +50,7 @@ def spent(files: Sequence[Path], nodes: int) -> Spent:
 
     work = Path(tempfile.mkdtemp())
     names = [os.fspath(path.absolute()) for path in files]
-    command = [sys.executable, "-m", "colde_cli", "index", *names, "-o", str(work / "a.colde"), "--quiet"]
+    command = [sys.executable, "-m", "colde_cli", "index", *names, "-o", str(work / "a.lance"), "--quiet"]
     # The nodes inherit this: none has a cache from the run before.
     os.environ.update(PYTHONPATH=str(ROOT), COLDE_CACHE_DIR=str(work), OMP_NUM_THREADS="1")
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0}) if nodes else None

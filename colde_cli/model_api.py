@@ -413,7 +413,7 @@ class Model:
             reread: read all files again, also those that have not changed, as today's readers may find another text.
             ocr: as for `rank`; None is the mode in which the index was read. Another one reads all files again.
             password: of encrypted PDFs; with several lines, each is tried. A cluster gets none.
-            cluster: reads and encodes the files, such as `RayCluster("ray://HOST:PORT")`; None does so here.
+            cluster: does the work, into a shared index, such as `RayCluster("ray://HOST:PORT")`; None does it here.
             progress, clock: as for `rank`.
 
         Raises:
@@ -423,12 +423,15 @@ class Model:
         """
         from colde_cli.corpus.finding import matching
         from colde_cli.corpus.index_update import update_index
+        from colde_cli.corpus.ray_cluster import update_on_cluster
 
         files = [file for place in one_or_more(corpus) for file in matching(place)]
-        forgotten = [Path(place) for place in one_or_more(forget)]
-        options: Any = {"glob": glob, "drop_missing": drop_missing, "reread": reread, "ocr": ocr, "forget": forgotten}
-        options |= {"cluster": cluster, "password": password, "progress": progress, "clock": clock}
-        return update_index(folder, files, self._load(ahead=False), **options)
+        options: dict[str, Any] = {"glob": glob, "drop_missing": drop_missing, "reread": reread, "ocr": ocr}
+        options["progress"] = progress
+        encoder, dropped = self._load(ahead=False), [Path(place) for place in one_or_more(forget)]
+        if cluster is not None:
+            return update_on_cluster(str(folder), files, encoder, cluster, forget=dropped, **options)
+        return update_index(folder, files, encoder, forget=dropped, password=password, clock=clock, **options)
 
     dupes = staticmethod(dupes)
 

@@ -13,12 +13,13 @@ import pytest
 from command_line import run, run_json
 
 from colde_cli import open_index
-from colde_cli.corpus import lance_store, lance_writer, stores
+from colde_cli.corpus import lance_store
 from colde_cli.corpus.finding import Filter, is_index
 from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.index_update import IndexUpdate, update_index
 from colde_cli.corpus.lance_store import LanceIndex
-from colde_cli.corpus.lance_writer import compact_lance, lance_status, send_index, verify_lance
+from colde_cli.corpus.lance_upkeep import compact_lance, lance_status, verify_lance
+from colde_cli.corpus.lance_writer import send_index
 from colde_cli.corpus.rank_corpus import encode_query, rank_index
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.errors import BadIndexError, ColdeError, OptionError, RemoteError
@@ -324,4 +325,3 @@ def test_nothing_else_is_overwritten(corpus: Path, tmp_path: Path, encoder: Enco
     with pytest.raises(OptionError, match="is no index and is not overwritten"):
         update_index(place, [corpus], encoder)
     assert [path.name for path in place.iterdir()] == ["letter.txt"]
-    assert stores.EXACT == lance_writer.EXACT

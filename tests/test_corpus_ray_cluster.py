@@ -1,11 +1,10 @@
-"""Encoding on a cluster equals encoding here; a node that is lost costs nothing but time."""
+"""An index from a cluster equals one from here; a node that is lost costs nothing but time."""
 
 from __future__ import annotations
 
+import json
 import os
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,25 @@ import numpy as np
 import pytest
 from command_line import EXAMPLES, V1, V2, run
 
-from colde_cli.corpus.finding import Skipped
-from colde_cli.corpus.ray_cluster import BatchEncoder, RayCluster, encodings_of, read_batch
+from colde_cli import open_index
+from colde_cli.corpus import ray_cluster
+from colde_cli.corpus.index_update import IndexUpdate, update_index
+from colde_cli.corpus.lance_store import LanceIndex, open_dataset
+from colde_cli.corpus.lance_upkeep import verify_lance
+from colde_cli.corpus.ray_cluster import (
+    BatchEncoder,
+    RayCluster,
+    list_batch,
+    look_batch,
+    read_batch,
+    update_on_cluster,
+    write_fragment,
+)
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.encoding import Encoding
-from colde_cli.errors import ModelError
-from colde_cli.settings import INDEX_FILE
+from colde_cli.errors import BadIndexError, ModelError
 
 pa = pytest.importorskip("pyarrow")
+pytest.importorskip("lance")
 
 
 @pytest.fixture(scope="module")
@@ -28,144 +38,162 @@ def encoder(model_folder: Path) -> Encoder:
     return Encoder.load(model_folder, device="cpu", threads=1)
 
 
-def texts(folder: Path, count: int) -> list[Path]:
-    """Short files, each another text."""
-    paths = [folder / f"{number}.txt" for number in range(count)]
-    for number, path in enumerate(paths):
-        path.write_text(f"Lease number {number}. The tenant of house {number} pays {number * 7} crowns. " * 30)
-    return paths
+def texts(folder: Path, count: int, repeated: int = 8) -> Path:
+    """Short files, each another text, one damaged and one empty."""
+    (folder / "deep").mkdir(parents=True)
+    for number in range(count):
+        path = folder / (f"deep/{number}.txt" if number % 2 else f"{number}.txt")
+        path.write_text(f"Lease number {number}. The tenant of house {number} pays {number * 7} crowns. " * repeated)
+    (folder / "bad.pdf").write_bytes(b"%PDF-1.4 nothing")
+    (folder / "empty.txt").write_text("")
+    for path in folder.rglob("*"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    return folder
 
 
-def same(a: Encoding, b: Encoding) -> bool:
-    return (
-        a.document == b.document
-        and a.chunks == b.chunks
-        and np.array_equal(a.chunk_vectors, b.chunk_vectors)
-        and np.array_equal(a.document_vector, b.document_vector)
-        and np.array_equal(a.section_vectors, b.section_vectors)
-    )
+class InThisProcess(RayCluster):
+    """The same functions, mapped one after the other without an engine."""
+
+    looked = 0
+
+    def results(
+        self, target: Any, roots: Any, encoder: Any, reread: bool, ocr: str
+    ) -> Generator[dict[str, Any], None, None]:
+        items = [
+            {"folder": folder, "deep": deep, "root": root, "glob": glob or ""}
+            for root, glob in roots.items()
+            for folder, deep in ray_cluster._shared_out(root)
+        ]
+        listed = list_batch(pa.Table.from_pylist(items))
+        looked = look_batch(listed, target.place, open_dataset(target.place).version, reread)
+        InThisProcess.looked = looked.num_rows
+        encode = BatchEncoder(target.place, "colde-minilm-l6", "auto", encoder.identity)
+        written = write_fragment(encode(read_batch(looked, ocr)), target.place)
+        yield from map(json.loads, written["result"].to_pylist())
 
 
-@pytest.mark.slow
-def test_batches_are_mapped_without_ray(encoder: Encoder, tmp_path: Path) -> None:
-    (tmp_path / "empty.txt").write_text("")
-    (tmp_path / "signs.txt").write_text("\u200b")
-    paths = [V1, str(tmp_path / "empty.txt"), V2, str(tmp_path / "signs.txt"), str(tmp_path / "none.pdf")]
-    read = read_batch(pa.table({"path": paths}))
-    encoded = BatchEncoder("colde-minilm-l6", identity=encoder.identity)(read)
-    assert encoded.schema.names == ["path", "reason", "title", "chunks", "document_vector", "encoding"]
-    assert encoded["chunks"].to_pylist()[0] > 1
-    items = list(encodings_of(encoded))
-    assert [isinstance(item, Skipped) for item in items] == [False, True, False, True, True]
-    for number in (0, 2):
-        item = items[number]
-        assert isinstance(item, Encoding)
-        assert same(item, encoder.encode(item.document))
-        vector = np.array(encoded["document_vector"][number].as_py(), np.float32)
-        assert np.array_equal(vector, item.document_vector)
+def counts(update: IndexUpdate) -> tuple[int, ...]:
+    return update.documents, update.added, update.changed, update.removed, len(update.failed)
 
 
-@pytest.mark.slow
-def test_record_batches_of_spark_are_mapped(encoder: Encoder) -> None:
+def held(place: str | Path) -> dict[str, Any]:
+    """Path, text and vectors of all documents."""
+    with open_index(place) as index, index.reading():
+        kept = {
+            item.path: (index.document(item.number), index._kept(item.number, "vectors")) for item in index.documents()
+        }
+        return kept | {item.path: item.reason for item in index.bad_files()}
+
+
+def test_what_workers_write_equals_an_index_from_here(tmp_path: Path, encoder: Encoder) -> None:
+    corpus, place = texts(tmp_path / "corpus", 6), str(tmp_path / "a.lance")
+    (corpus / "copy.txt").write_text((corpus / "2.txt").read_text())
+    assert counts(update_on_cluster(place, [corpus], encoder, InThisProcess(""))) == (7, 7, 0, 0, 2)
+    assert counts(update_on_cluster(place, [], encoder, InThisProcess(""))) == (7, 0, 0, 0, 0)
+    assert InThisProcess.looked == 0  # what failed did not change either; the copy was hashed alone
+    (corpus / "0.txt").write_text("The tenant of house zero moved away in spring, and the pump was sold. " * 5)
+    (corpus / "2.txt").unlink()
+    assert counts(update_on_cluster(place, [], encoder, InThisProcess(""))) == (6, 0, 1, 1, 0)
+    update_index(tmp_path / "here.colde", [corpus], encoder)
+    assert held(place) == held(tmp_path / "here.colde")
+    assert verify_lance(place).problems == ()
+    # It goes on from here too.
+    assert update_index(place, [], encoder).encoded == 0
+
+
+def test_two_callers_at_once_leave_no_document_twice(tmp_path: Path, encoder: Encoder) -> None:
+    corpus, place = texts(tmp_path / "corpus", 4), str(tmp_path / "a.lance")
+
+    class Overtaken(InThisProcess):
+        """Another caller does the same while this one works."""
+
+        def results(self, *given: Any) -> Generator[dict[str, Any], None, None]:
+            for result in super().results(*given):
+                update_on_cluster(place, [corpus], encoder, InThisProcess(""))
+                yield result
+
+    assert counts(update_on_cluster(place, [corpus], encoder, Overtaken("")))[0] == 4
+    update_index(tmp_path / "here.colde", [corpus], encoder)
+    assert held(place) == held(tmp_path / "here.colde")
+    with LanceIndex.open(place) as index:
+        assert len(index.bad_files()) == 2
+
+
+def test_a_folder_that_is_suddenly_empty_is_told(tmp_path: Path, encoder: Encoder) -> None:
+    corpus, place = texts(tmp_path / "corpus", 2), str(tmp_path / "a.lance")
+    update_on_cluster(place, [corpus], encoder, InThisProcess(""))
+    for path in corpus.rglob("*.*"):
+        path.unlink()
+    with pytest.raises(BadIndexError, match=r"lacks 4 of the 4 files .* --drop-missing"):
+        update_on_cluster(place, [], encoder, InThisProcess(""))
+    assert update_on_cluster(place, [], encoder, InThisProcess(""), drop_missing=True).removed == 4
+
+
+def test_record_batches_of_spark_are_mapped(encoder: Encoder, tmp_path: Path) -> None:
     """What Spark's mapInArrow and mapInPandas give, and take."""
     pytest.importorskip("pandas")
-    frame = pa.table({"path": [V1]}).to_pandas()
-    encode = BatchEncoder("colde-minilm-l6")
-    encoded = encode(read_batch(pa.Table.from_pandas(frame))).to_pandas()
-    (item,) = encodings_of(pa.Table.from_pandas(encoded))
-    assert isinstance(item, Encoding)
-    assert np.array_equal(item.document_vector, encoder.encode(item.document).document_vector)
+    place = str(tmp_path / "a.lance")
+    update_index(place, [Path(V1)], encoder)
+    frame = pa.table({"path": [V1, V2]}).to_pandas()
+    rows = BatchEncoder(place, "colde-minilm-l6")(read_batch(pa.Table.from_pandas(frame))).to_pandas()
+    with LanceIndex.open(place) as index:
+        known = next(index.rows(("vectors", "vector")))
+    assert rows["vectors"][0] == known["vectors"]
+    assert np.array_equal(rows["vector"][0], np.array(known["vector"], np.float32))
+    assert rows["chunks"][1] > 1
 
 
-def test_daft_maps_the_same_functions(encoder: Encoder) -> None:
-    daft = pytest.importorskip("daft")
-    encode = BatchEncoder("colde-minilm-l6")
-
-    @daft.func.batch(return_dtype=daft.DataType.binary())  # type: ignore[untyped-decorator]
-    def encoding(paths: Any) -> Any:
-        return encode(read_batch(pa.table({"path": paths.to_arrow()})))["encoding"].cast(pa.binary()).to_pylist()
-
-    frame = daft.from_pydict({"path": [V1, V2]})
-    found = frame.with_column("encoding", encoding(frame["path"])).to_arrow()
-    items = encodings_of(found.append_column("reason", pa.nulls(2, pa.string())))
-    assert [same(item, encoder.encode(item.document)) for item in items if isinstance(item, Encoding)] == [True] * 2
-
-
-def test_a_node_with_another_model_is_told(model_folder: Path) -> None:
+def test_a_node_with_another_model_is_told(model_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="is another than that of the caller"):
-        BatchEncoder(str(model_folder), identity=b"another")(read_batch(pa.table({"path": [V1]})))
+        BatchEncoder(str(tmp_path), str(model_folder), identity=b"another")(read_batch(pa.table({"path": [V1]})))
 
 
 @pytest.mark.slow
 def test_a_cluster_that_is_not_there_is_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("ray")
-    index = tmp_path / "a.colde"
+    index = tmp_path / "a.lance"
     assert run(capsys, "index", V1, "-o", index).status == 0
     for address in ("ray://127.0.0.1:9", "127.0.0.1:9", "ray://no.such.host.invalid:10001", "ray://x:y"):
         got = run(capsys, "index", V2, "-o", index, "--cluster", address)
         assert got.status == 2
         assert got.err.startswith("Error: There is no Ray cluster at")
     assert run(capsys, "index", index, "--verify").status == 0
-    assert run(capsys, "index", V1, "-o", tmp_path / "new.colde", "--cluster", "127.0.0.1:9").status == 2
-    assert not (tmp_path / "new.colde").exists()
     assert run(capsys, "index", V2, "-o", index, "--cluster", "local?gpus=all").status == 2
+    refused = run(capsys, "index", V2, "-o", tmp_path / "a.colde", "--cluster", "local")
+    assert "writes a shared index, whose name ends in .lance" in refused.err
 
 
-@pytest.fixture(scope="module")
-def nodes() -> Iterator[Any]:
-    """A cluster of a head without cores and two nodes of one core; the last test kills a node of it."""
+@pytest.fixture
+def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A cluster of a head without cores and two nodes of one core."""
     utilities = pytest.importorskip("ray.cluster_utils")
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        environment.setenv("PYTHONPATH", str(EXAMPLES.parent))
-        cluster = utilities.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-        cluster.workers = [cluster.add_node(num_cpus=1) for _ in range(2)]
-        yield cluster
-        cluster.shutdown()
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("PYTHONPATH", str(EXAMPLES.parent))
+    cluster = utilities.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    cluster.workers = [cluster.add_node(num_cpus=1) for _ in range(2)]
+    yield cluster
+    cluster.shutdown()
 
 
 # Ray leaves files and processes to the end of the interpreter.
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_an_index_from_a_cluster_equals_one_from_here(
-    nodes: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
+def test_nothing_is_lost_or_twice_when_a_node_is_killed(
+    nodes: Any, encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "texts"
-    folder.mkdir()
-    texts(folder, 6)
-    (folder / "copy.txt").write_text((folder / "1.txt").read_text())
-    here, there = tmp_path / "here.colde", tmp_path / "there.colde"
-    assert run(capsys, "index", folder, "-o", here).status == 0
-    assert run(capsys, "index", folder, "-o", there, "--cluster", nodes.address).status == 0
-    assert records(here) == records(there)
+    monkeypatch.setattr(ray_cluster, "_FRAGMENT", 8)
+    corpus, place = texts(tmp_path / "corpus", 40), str(tmp_path / "a.lance")
+    killed: list[None] = []
 
+    def kill(_: int) -> None:
+        if not killed:
+            killed.append(nodes.remove_node(nodes.workers[0], allow_graceful=False))
 
-def records(index: Path) -> list[Any]:
-    query = "SELECT d.path, c.record, v.record FROM documents d JOIN contents c ON c.number = d.content"
-    with closing(sqlite3.connect(index / INDEX_FILE)) as connection:
-        rows = connection.execute(f"{query} JOIN vectors v ON v.content = c.number ORDER BY d.path").fetchall()
-        assert len(rows) == 7
-        return rows
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_nothing_is_lost_or_twice_when_a_node_is_killed(nodes: Any, encoder: Encoder, tmp_path: Path) -> None:
-    paths = texts(tmp_path, 40)
-    (tmp_path / "bad.pdf").write_bytes(b"%PDF-1.4 nothing")
-    found: dict[str, Encoding | Skipped] = {}
-    with closing(RayCluster(nodes.address).encode_files([*paths, tmp_path / "bad.pdf"], encoder)) as items:
-        for item in items:
-            name = item.path if isinstance(item, Skipped) else item.document.path
-            assert name not in found
-            if not found:
-                nodes.remove_node(nodes.workers[0], allow_graceful=False)
-            found[name] = item
-    assert sorted(found) == sorted(map(os.fspath, [*paths, tmp_path / "bad.pdf"]))
-    assert isinstance(found[str(tmp_path / "bad.pdf")], Skipped)
-    for path in paths[::10]:
-        item = found[str(path)]
-        assert isinstance(item, Encoding)
-        assert same(item, encoder.encode(item.document))
+    assert counts(update_on_cluster(place, [corpus], encoder, RayCluster(nodes.address), progress=kill)) == (
+        40, 40, 0, 0, 2,
+    )  # fmt: skip
+    assert killed
+    update_index(tmp_path / "here.colde", [corpus], encoder)
+    assert held(place) == held(tmp_path / "here.colde")
+    assert verify_lance(place).records == 80

@@ -68,7 +68,7 @@ def index(
             "--cluster",
             panel=REMOTE,
             metavar="local|ray://HOST:PORT[?gpus=SHARE]",
-            help="Read and encode on a Ray cluster, whose nodes see the files by the same paths.",
+            help="Do the work on a Ray cluster, whose nodes see the files by the same paths, into a shared index.",
         ),
     ] = None,
     to: Annotated[
@@ -184,7 +184,7 @@ def _look_after(folder: str, chosen: Format, encoder: Callable[[], DocumentEncod
     """Show the status of an index, check it, or compact it; return the exit status."""
     from colde_cli.corpus.finding import is_lance
     from colde_cli.corpus.index_writer import compact_index, index_status, verify_index
-    from colde_cli.corpus.lance_writer import compact_lance, lance_status, verify_lance
+    from colde_cli.corpus.lance_upkeep import compact_lance, lance_status, verify_lance
     from colde_cli.views.index_lines import check_text, status_text
     from colde_cli.views.json import index_json
 

@@ -85,6 +85,7 @@ def walk(
     glob: str | None = None,
     on_error: Callable[[OSError], None] | None = None,
     within: Sequence[Path] = (),
+    deep: bool = True,
 ) -> list[Path]:
     """The documents in folders, in a fixed order, each file once.
 
@@ -98,6 +99,7 @@ def walk(
             a slash is compared with the name alone.
         on_error: called for folders that cannot be listed or entered.
         within: as for `find_files`.
+        deep: whether also what lies below folders of folders.
 
     Raises:
         MissingFileError: one of the places does not exist.
@@ -108,7 +110,7 @@ def walk(
     for place in places:
         if not place.exists():
             raise MissingFileError(f"There is no file or folder {place}.")
-        for path in _files(place, suffixes, on_error) if place.is_dir() else (place,):
+        for path in _files(place, suffixes, on_error, deep) if place.is_dir() else (place,):
             if not glob or path == place or fits(str(path.relative_to(place)), glob):
                 real = _real(path, folders)
                 if not within or any(Path(real).is_relative_to(folder) for folder in within):
@@ -116,7 +118,9 @@ def walk(
     return list(paths.values())
 
 
-def _files(root: Path, suffixes: Collection[str], on_error: Callable[[OSError], None] | None) -> Iterator[Path]:
+def _files(
+    root: Path, suffixes: Collection[str], on_error: Callable[[OSError], None] | None, deep: bool
+) -> Iterator[Path]:
     seen: set[tuple[int, int] | None] = set()
     for folder, names, files in os.walk(root, followlinks=True, onerror=on_error):
         identity = file_identity(folder)
@@ -124,7 +128,7 @@ def _files(root: Path, suffixes: Collection[str], on_error: Callable[[OSError], 
             names.clear()  # a link back up, a second one to the same folder, or an index
             continue
         seen.add(identity)
-        names[:] = sorted(name for name in names if not name.startswith("."))
+        names[:] = sorted(name for name in names if deep and not name.startswith("."))
         for name in sorted(files):
             path = Path(folder, name)
             if name.startswith(".") or path.suffix.lower() not in suffixes:

@@ -21,13 +21,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from colde_cli.corpus import side_file
 from colde_cli.corpus.finding import LANCE, Skipped, headings_of, is_lance
 from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.index_writer import check_losses, list_files, writing
-from colde_cli.corpus.lance_writer import WorkingIndex, working
+from colde_cli.corpus.lance_store import LanceIndex
+from colde_cli.corpus.lance_writer import MAX_LEARNED_FROM, WorkingIndex, working
 from colde_cli.corpus.pipeline import (
     CorpusReader,
     StageClock,
@@ -39,7 +40,7 @@ from colde_cli.corpus.pipeline import (
 )
 from colde_cli.corpus.records import pack, reading_digest, text_record, vector_record
 from colde_cli.corpus.stores import shown_path
-from colde_cli.documents.document import document_of, kept_title
+from colde_cli.documents.document import Document, document_of, kept_title
 from colde_cli.documents.passages import passages
 from colde_cli.documents.pdf.scans import available, chosen
 from colde_cli.documents.sandbox import readers
@@ -50,12 +51,6 @@ from colde_cli.encoder.vector_cache import digest, file_digest
 from colde_cli.errors import MissingExtraError, MissingFileError, OptionError
 from colde_cli.scoring.profile import MIN_DOCUMENTS
 from colde_cli.settings import CORPUS, usable_cores
-
-if TYPE_CHECKING:
-    from colde_cli.corpus.ray_cluster import RayCluster
-
-MAX_LEARNED_FROM = 2_000
-"""Documents that the field profile of an index is learned from: those with the smallest hashes."""
 
 _STAGES = ("scan", "hash", "encode", "write", "profile", "candidates")
 _WINDOW = 64  # files hashed together
@@ -111,7 +106,6 @@ def update_index(
     drop_missing: bool = False,
     reread: bool = False,
     ocr: str | None = None,
-    cluster: RayCluster | None = None,
     password: str | None = None,
     progress: Callable[[int], None] | None = None,
     clock: StageClock | None = None,
@@ -124,7 +118,6 @@ def update_index(
     Raises:
         BadIndexError: the index is damaged, of another version, in use, or cannot be written; or a place that it
             follows is gone, empty or lacks most of its files. The index is left as it was.
-        ClusterError: the cluster is not there or was lost; what was written before stays.
         MissingFileError: one of the places does not exist.
         OptionError: the folder of the index holds something else, or there is no document.
     """
@@ -134,14 +127,14 @@ def update_index(
     shared = is_lance(place) or str(place).endswith(LANCE)
     make = bool(places)
     with working(str(place), encoder, make=make) if shared else writing(Path(place), make=make) as index:
-        reader = CorpusReader(password, ocr=_ocr_of(index, ocr))
+        reader = CorpusReader(password, ocr=ocr_of(index, ocr))
         reread = reread or any(mode != reader.ocr for mode in index.ocr)
-        run = _Update(index, encoder, reader, cluster, progress or (lambda number: None), clock or StageClock())
+        run = _Update(index, encoder, reader, progress or (lambda number: None), clock or StageClock())
         return run.run(places, glob, forget, drop_missing=drop_missing, reread=reread)
 
 
 @dataclass(slots=True)
-class _File:
+class LookedAt:
     """A file that is looked at; `key` is the hash of its bytes and suffix, None if it cannot be opened."""
 
     path: bytes
@@ -154,9 +147,10 @@ class _File:
 
     @property
     def shown(self) -> str:
+        """The path as a person writes it."""
         return shown_path(self.path)
 
-    def hashed(self) -> _File:
+    def hashed(self) -> LookedAt:
         """Look at it: size, time and hash, or the reason why that cannot be; none of both where it is gone."""
         path, shown = Path(os.fsdecode(self.path)), Path(self.shown)
         self.checked_ns = time.time_ns()
@@ -191,17 +185,16 @@ class _Update:
         index: Index,
         encoder: DocumentEncoder,
         reader: CorpusReader,
-        cluster: RayCluster | None,
         progress: Callable[[int], None],
         clock: StageClock,
     ) -> None:
         self._index, self._sql, self._encoder = index, index.connection.execute, encoder
-        self._reader, self._cluster, self._progress, self._clock = reader, cluster, progress, clock
+        self._reader, self._progress, self._clock = reader, progress, clock
         self._reading = reading_digest(reader.ocr or "never")
         self._model = 0
         # Files that are being read, by their path, and with them others of the same content.
-        self._busy: dict[str, list[_File]] = {}
-        self._by_key: dict[bytes, list[_File]] = {}
+        self._busy: dict[str, list[LookedAt]] = {}
+        self._by_key: dict[bytes, list[LookedAt]] = {}
         self._counts = dict.fromkeys(("added", "changed", "renamed", "removed", "encoded"), 0)
         self._failed: list[Skipped] = []
         self._written, self._committed, self._dirty = 0, time.monotonic(), False
@@ -360,14 +353,10 @@ class _Update:
 
         After an upgrade of colde's readers every file is read again, and its text compared with that of the index: only
         where they differ is it encoded again. So it is where another mode of OCR is asked for. Files that could not be
-        read are tried again too. A cluster reads and encodes every file instead.
+        read are tried again too.
         """
         outdated = "INSERT OR IGNORE INTO outdated SELECT key FROM"
         self._sql(f"{outdated} documents WHERE reason IS NOT NULL AND key IS NOT NULL")
-        if self._cluster is not None:
-            self._sql(f"{outdated} documents WHERE content IS NOT NULL")
-            self._sql(_WAIT)
-            return
         self._clock.expect(self._sql("SELECT count(DISTINCT content) FROM documents").fetchone()[0])
         last = 0
         with readers(usable_cores()) as pool:
@@ -390,11 +379,7 @@ class _Update:
         self._clock.expect(self._sql("SELECT count(*) FROM waiting").fetchone()[0])
         with ExitStack() as stack:
             paths = stack.enter_context(closing(self._unknown()))
-            if self._cluster is not None:
-                encodings = self._cluster.encode_files(paths, self._encoder, self._reader)
-            else:
-                encodings = encode_files(paths, self._encoder, self._reader, self._clock)
-            items = stack.enter_context(closing(encodings))
+            items = stack.enter_context(closing(encode_files(paths, self._encoder, self._reader, self._clock)))
             while True:
                 with self._timed("encode"):
                     item = next(items, None)
@@ -409,8 +394,6 @@ class _Update:
         key = files[0].key
         assert key is not None, "a file that is read was hashed"
         del self._by_key[key]
-        if self._cluster is not None:
-            self._clock.finish(1)
         if files[0].is_changed:
             reason = f"{files[0].shown} changed while it was read; the next run reads it again."
             self._failed += [Skipped(file.shown, reason) for file in files]
@@ -424,21 +407,8 @@ class _Update:
         self._progress(len(files))
 
     def _put_content(self, key: bytes, encoding: Encoding) -> int:
-        document = encoding.document
-        title, report = kept_title(document), document.report
         with self._timed("write"):
-            record = text_record(document, title, passages(document))
-            row = {
-                "key": key,
-                "title": json.dumps(title),
-                "words": len(document.text.split()),
-                "pages": report.pages,
-                "warnings": json.dumps(report.warnings),
-                "headings": headings_of(document),
-                "reading": self._reading,
-                "checksum": zlib.crc32(record),
-                "record": record,
-            }
+            row = {"key": key, **content_row(encoding.document, self._reading)}
             columns, values = ", ".join(row), ", ".join("?" * len(row))
             anew = ", ".join(f"{name} = excluded.{name}" for name in row if name != "key")
             self._sql(
@@ -448,7 +418,7 @@ class _Update:
             number: int = self._sql("SELECT number FROM contents WHERE key = ?", (key,)).fetchone()[0]
         self._renumber(number)
         self._sql("DELETE FROM outdated WHERE key = ?", (key,))
-        self._written += len(record)
+        self._written += len(row["record"])
         self._put_vectors(number, encoding)
         return number
 
@@ -467,14 +437,14 @@ class _Update:
             while rows := self._sql(query, (last, _WINDOW)).fetchall():
                 last = rows[-1][0]
                 with self._timed("hash"):
-                    files = list(pool.map(_File.hashed, (_File(path, root) for _, path, root in rows)))
+                    files = list(pool.map(LookedAt.hashed, (LookedAt(path, root) for _, path, root in rows)))
                 for file in files:
                     if self._is_unknown(file):
                         yield Path(os.fsdecode(file.path))
                     else:
                         self._clock.expect(-1)
 
-    def _is_unknown(self, file: _File) -> bool:
+    def _is_unknown(self, file: LookedAt) -> bool:
         """Whether a file has to be read; if not, it is dealt with."""
         if file.reason is not None:
             self._put_bad(file, file.reason)
@@ -489,7 +459,7 @@ class _Update:
         self._progress(1)
         return False
 
-    def _is_known(self, file: _File, key: bytes) -> bool:
+    def _is_known(self, file: LookedAt, key: bytes) -> bool:
         """Whether the content is known, or known to be bad in this very file."""
         if self._sql("SELECT 1 FROM outdated WHERE key = ?", (key,)).fetchone():
             return False
@@ -506,11 +476,11 @@ class _Update:
             self._put(file, row[0])
         return row is not None
 
-    def _put_bad(self, file: _File, reason: str) -> None:
+    def _put_bad(self, file: LookedAt, reason: str) -> None:
         self._put(file, None, reason)
         self._failed.append(Skipped(file.shown, reason))
 
-    def _put(self, file: _File, content: int | None, reason: str | None = None) -> None:
+    def _put(self, file: LookedAt, content: int | None, reason: str | None = None) -> None:
         """Write the row of a file that is new or has another content."""
         seen = (file.size, file.mtime_ns, file.checked_ns)
         gone_files = "path NOT IN (SELECT path FROM found)"
@@ -562,7 +532,7 @@ class _Update:
         return text_record(document, kept_title(document), passages(document))
 
 
-def _ocr_of(index: Index, asked: str | None) -> str:
+def ocr_of(index: Index | LanceIndex, asked: str | None) -> str:
     """The mode in which to read the files of an index: what is asked for, else that in which it was read.
 
     Raises:
@@ -574,7 +544,23 @@ def _ocr_of(index: Index, asked: str | None) -> str:
         return mode
     if before not in (None, "never"):
         raise MissingExtraError(
-            f"{index.folder} was read by OCR, for which packages are missing: pip install 'colde[ocr]'; --ocr never"
+            f"{index.place} was read by OCR, for which packages are missing: pip install 'colde[ocr]'; --ocr never"
             " reads it anew without."
         )
     return "never"
+
+
+def content_row(document: Document, reading: bytes) -> dict[str, Any]:
+    """What an index keeps of a document's text, as columns of the table `contents`."""
+    title, report = kept_title(document), document.report
+    record = text_record(document, title, passages(document))
+    return {
+        "title": json.dumps(title),
+        "words": len(document.text.split()),
+        "pages": report.pages,
+        "warnings": json.dumps(report.warnings),
+        "headings": headings_of(document),
+        "reading": reading,
+        "checksum": zlib.crc32(record),
+        "record": record,
+    }

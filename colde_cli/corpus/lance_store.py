@@ -19,6 +19,7 @@ import base64
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 
 from colde_cli.corpus.finding import ALL, Filter, Skipped, file_identity, is_url
 from colde_cli.corpus.first_stage import HEAVIEST, Measure
-from colde_cli.corpus.records import Card
+from colde_cli.corpus.records import Card, mode_of
 from colde_cli.corpus.stores import (
     EXACT,
     SCORED,
@@ -187,6 +188,12 @@ class LanceIndex(DocumentStore):
 
     def _other_model(self, name: str) -> str:
         return f"make another data set with --model {name}"
+
+    @property
+    def ocr(self) -> tuple[str, ...]:
+        """The modes of OCR in which its documents were read, the most frequent first; see `Index.ocr`."""
+        modes = Counter(row["reading"] for row in self.rows(("reading",)))
+        return tuple(dict.fromkeys(mode_of(reading) for reading, _ in modes.most_common()))
 
     def count(self) -> int:
         """See `DocumentStore`."""

@@ -7,13 +7,13 @@ minute: each version holds all of its changes or does not come to be. A run that
 
 from __future__ import annotations
 
+import os
 import secrets
 import sqlite3
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.finding import is_lance
+from colde_cli.corpus.finding import in_glob, is_lance
 from colde_cli.corpus.first_stage import NO_TERMS
 from colde_cli.corpus.index_reader import Index, connect
-from colde_cli.corpus.index_writer import IndexCheck, IndexStatus, Root, compare_files, writing
+from colde_cli.corpus.index_writer import writing
 from colde_cli.corpus.lance_store import (
     DOCUMENT,
     LanceIndex,
@@ -34,24 +34,29 @@ from colde_cli.corpus.lance_store import (
     lance_module,
     lance_trouble,
     measure_of,
+    open_dataset,
     row_id,
     schema_of,
     storage_options,
     term_text,
 )
-from colde_cli.corpus.records import Card, reading_digest, unpack
+from colde_cli.corpus.records import Card, pack, unpack
 from colde_cli.corpus.stores import EXACT, shown_path
-from colde_cli.documents.pdf.scans import available
 from colde_cli.encoder.encoding import DocumentEncoder
-from colde_cli.errors import BadIndexError, ColdeError, OptionError, RemoteError
+from colde_cli.encoder.loading import learn_field
+from colde_cli.encoder.vector_cache import digest
+from colde_cli.errors import BadIndexError, ColdeError, OptionError
+from colde_cli.scoring.profile import MIN_DOCUMENTS
+from colde_cli.settings import CORPUS
 
+MAX_LEARNED_FROM = 2_000
+"""Documents that the field profile of an index is learned from: those with the smallest hashes."""
 _SENT_BYTES, _SENT_SECONDS = 64_000_000, 30.0
 _SENT_ROWS = 1_000  # documents in one version at most
 _RETRIES = 30  # of a commit, after those of other writers
 _INDEXED = 50_000  # vectors from which on an index of them pays: fewer are compared one by one in 20 ms
 _PARTITION = 4_000  # vectors in one of its partitions
 _FRAGMENTS = 64  # more small ones are joined
-_KEPT_VERSIONS = timedelta(days=1)  # readers may still have them open
 
 _KNOWN = (
     "id kind source path root key reading size mtime_ns checked_ns text_checksum vectors_checksum words chunks pages"
@@ -69,6 +74,7 @@ _TRIGGERS = {
     "INSERT ON profile": "VALUES ('field', x'')",
 }
 """What is noted in the table `dirty`, and after which change."""
+_FILES = "source = '' AND kind IN ('document', 'unread')"
 _ROW = """
 SELECT d.path, r.path AS root, d.key, d.size, d.mtime_ns, d.checked_ns, d.reason, c.title, c.words, c.pages, c.warnings,
     c.headings, c.reading, c.checksum AS text_checksum, c.record AS text, v.chunks, v.checksum AS vectors_checksum,
@@ -149,6 +155,99 @@ class Target:
                 schema.empty_table(), self.place, mode="create", storage_options=storage_options(self.place)
             )
         return LanceIndex.open(self.place)
+
+    def follow(self, roots: dict[bytes, str | None]) -> dict[bytes, str | None]:
+        """Follow folders and files from now on, each with its pattern; return them, or without any all followed."""
+        now = {"kind": "root", "source": self.source, "checked_ns": time.time_ns()}
+        self.merge(
+            [{"id": row_id(self.source, p, "root"), "path": p, "title": glob, **now} for p, glob in roots.items()]
+        )
+        opened = self.open()
+        if roots or opened is None:
+            return roots
+        return {row["path"]: row["title"] for row in opened.rows(("path", "title"), "kind = 'root' AND source = ''")}
+
+    def append(self, fragments: Sequence[str], old: Sequence[str]) -> None:
+        """Make a version of fragments that were written, as JSON; rows with the ids `old` that were there before go.
+
+        Raises:
+            BadIndexError, RemoteError: the data set cannot be written.
+        """
+        lance = lance_module()
+        with lance_trouble(self.place):
+            for attempt in range(_RETRIES):
+                dataset = open_dataset(self.place)
+                condition, updated, removed = f"id IN ({', '.join(map(repr, old))})", [], []
+                for fragment in dataset.get_fragments() if old else ():
+                    if fragment.count_rows(condition):
+                        left = fragment.delete(condition)
+                        if left is None:
+                            removed.append(fragment.fragment_id)
+                        else:
+                            updated.append(left)
+                new = [lance.fragment.FragmentMetadata.from_json(text) for text in fragments]
+                change = lance.LanceOperation.Update(removed, updated, new)
+                if not (removed or updated or new):
+                    return
+                try:
+                    options = storage_options(self.place)
+                    lance.LanceDataset.commit(self.place, change, read_version=dataset.version, storage_options=options)
+                    return
+                except OSError as error:  # another writer was first, and changed the same fragments
+                    if "onflict" not in str(error) or attempt == _RETRIES - 1:
+                        raise
+
+    def drop_gone(self, roots: dict[bytes, str | None], drop_missing: bool) -> int:
+        """Drop files below some folders that are gone, or fit the pattern no longer; return how many.
+
+        Raises:
+            BadIndexError: a folder lacks all of its files or most of them, and `drop_missing` is not set.
+        """
+        opened, gone = self.open(), list[str]()
+        counts = {root: [0, 0] for root in roots}  # known, missing
+        for row in opened.rows(("id", "path", "root"), _FILES) if opened is not None else ():
+            if row["root"] in counts:
+                missing, glob = _is_missing(row["path"]), roots[row["root"]]
+                counts[row["root"]][0] += 1
+                counts[row["root"]][1] += missing
+                if missing or (glob is not None and not in_glob(row["path"], row["root"], glob)):
+                    gone.append(row["id"])
+        for root, (known, lost) in counts.items():
+            if lost and (lost == known or (known >= 20 and lost > known / 2)) and not drop_missing:
+                raise BadIndexError(
+                    f"{shown_path(root)} lacks {lost} of the {known} files that {self.place} knows from there; see"
+                    f" that its disk is connected, or drop them with: colde index {self.place} --drop-missing"
+                )
+        self.append([], gone)
+        return len(gone)
+
+    def drop_twice(self) -> None:
+        """Of rows with one identity, which two writers of fragments may bring at the same time, keep the newest."""
+        dataset = open_dataset(self.place)
+        with lance_trouble(self.place):
+            rows = dataset.to_table(["id", "checked_ns"]).group_by("id")
+            for row in rows.aggregate([("id", "count"), ("checked_ns", "max")]).to_pylist():
+                if row["id_count"] == 1:
+                    continue
+                dataset.delete(f"id = '{row['id']}' AND checked_ns < {row['checked_ns_max']}")
+
+    def learn(self) -> None:
+        """Learn the field profile, if the documents that it is learned from are others than before."""
+        opened, statistics = self.open(), self._encoder.statistics
+        if opened is None or statistics is None:
+            return
+        numbers: dict[bytes, int] = {}
+        for row in opened.rows(("key",)):
+            numbers.setdefault(row["key"], row["_rowid"])
+        keys = sorted(numbers)[:MAX_LEARNED_FROM]
+        source = digest(self._encoder.family, statistics.fingerprint.encode(), *keys)
+        known = opened.profile_row()
+        if len(keys) < MIN_DOCUMENTS or (known is not None and known["key"] == source):
+            return
+        cards = opened.cards([numbers[key] for key in keys])
+        profile = learn_field(CORPUS, list(cards.values()), self._encoder).profile
+        record = zlib.compress(pack({}, profile.arrays), 1)
+        self.merge([_field_row((statistics.fingerprint, source, profile.documents, zlib.crc32(record), record))])
 
     def finish(self) -> None:
         """Drop rows of files that are gone, and bring the indexes for the first stage up to date.
@@ -417,93 +516,31 @@ def _blocks(rows: Iterator[Row]) -> Iterator[list[Row]]:
     for row in rows:
         block.append(row)
         size += len(row.get("text") or b"") + len(row.get("vectors") or b"")
-        if size > _SENT_BYTES or len(block) >= _SENT_ROWS:
+        if size > _SENT_BYTES or len(block) >= 4 * _SENT_ROWS:
             yield block
             block, size = [], 0
     if block:
         yield block
 
 
+def _is_missing(path: bytes) -> bool:
+    """Whether a file is gone; one that may not be looked at is not."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _field_row(values: Sequence[Any]) -> Row:
+    """The row of the field, from one of the table `profile`."""
+    kept = dict(zip(("title", "key", "words", "text_checksum", "text"), values, strict=True))
+    return {"id": row_id("", b"", "field"), "kind": "field", "source": "", "checked_ns": time.time_ns(), **kept}
+
+
 def _send_field(index: Index, target: Target) -> None:
     found = index.connection.execute("SELECT * FROM profile").fetchone()
     if found is not None:
-        names = ("title", "key", "words", "text_checksum", "text")
-        row = dict(zip(names, found, strict=True))
-        target.merge(
-            [{"id": row_id("", b"", "field"), "kind": "field", "checked_ns": time.time_ns(), "source": "", **row}]
-        )
-
-
-def lance_status(place: str, encoder: DocumentEncoder) -> IndexStatus:
-    """What a data set holds, and whether the files that it follows have changed.
-
-    Raises:
-        BadIndexError, RemoteError: as `LanceIndex.open`.
-    """
-    with working(place, encoder) as copy, LanceIndex.open(place) as index:
-        words = chunks = earlier = 0
-        ocr = next(iter(copy.ocr), "never")
-        reading = reading_digest(ocr if available() else "never")
-        for row in index.rows(("words", "chunks", "reading")):
-            words, chunks = words + row["words"], chunks + row["chunks"]
-            earlier += row["reading"] != reading
-        field, roots = index.profile_row(), index.rows(("path", "title", "source"), "kind = 'root'")
-        followed = [Root(shown_path(row["path"]), row["title"]) for row in roots]
-        with lance_trouble(place):
-            files = [file for part in index.dataset.get_fragments() for file in part.data_files()]
-            size = sum(file.file_size_bytes or 0 for file in files)
-        return IndexStatus(
-            place,
-            tuple(sorted(followed, key=lambda root: root.path)),
-            index.count(),
-            words,
-            chunks,
-            index.bad_files(),
-            index.model.name,
-            index.model.precision,
-            0 if field is None else field["words"],
-            size,
-            0,
-            earlier,
-            ocr,
-            compare_files(copy),
-        )
-
-
-def verify_lance(place: str) -> IndexCheck:
-    """Read every record of a data set, and check it.
-
-    Raises:
-        BadIndexError, RemoteError: it cannot even be opened.
-    """
-    count, problems = 0, []
-    with LanceIndex.open(place) as index:
-        columns = ("path", "text", "text_checksum", "vectors", "vectors_checksum", "vector", "words")
-        try:
-            for row in index.rows(columns):
-                for part in ("text", "vectors"):
-                    count += 1
-                    record = row[part] or b""
-                    if zlib.crc32(record) != row[f"{part}_checksum"] or unpack(record) is None:
-                        problems.append(f"The {part} of {shown_path(row['path'])} are damaged.")
-                if row["vector"] is None:
-                    problems.append(f"{shown_path(row['path'])} has no key vector, so that a search may miss it.")
-            field = index.profile_row()
-            if field is not None and zlib.crc32(field["text"]) != field["text_checksum"]:
-                problems.append("The profile of the corpus is damaged.")
-        except (BadIndexError, RemoteError) as error:
-            problems.append(str(error))
-    return IndexCheck(place, count, tuple(problems))
-
-
-def compact_lance(place: str) -> int:
-    """Join small fragments, drop versions older than a day, and return the bytes that were freed.
-
-    Raises:
-        BadIndexError, RemoteError: it cannot be opened or written.
-    """
-    with LanceIndex.open(place) as index, lance_trouble(place):
-        index.dataset.delete("kind = 'gone'")
-        index.dataset.optimize.compact_files()
-        index.dataset.optimize.optimize_indices()
-        return int(index.dataset.cleanup_old_versions(_KEPT_VERSIONS).bytes_removed)
+        target.merge([_field_row(found)])

@@ -1,43 +1,53 @@
-"""Read and encode files on a Ray cluster, or on any engine that maps record batches of pyarrow.
+"""Bring a shared index up to date on a Ray cluster, or on any engine that maps tables of pyarrow.
 
-Two callables take and give tables of pyarrow. Ray Data maps them here; Daft and Spark (`mapInArrow`, `mapInPandas`)
-can map them as well, see docs/corpora.md.
+Workers list folders, look at files, read, cut, encode and round them, and write fragments of the data set themselves,
+as one stream. The caller sees names of fragments, counts and failures only, and makes a version of them twice a minute.
+The work of a node that is lost starts again elsewhere; a caller that is lost costs what is in no version yet.
 
-    READ       path      string or binary: of a file that the worker can open
-               reason    string: why the file cannot be read; null if it can
-               document  large_binary: its text and sections; null if it cannot be read
-    ENCODED    path, reason
-               title     string
-               chunks    int32
-               document_vector   list of float32: D numbers, unit length
-               encoding  large_binary: everything in `Encoding`, as `corpus.records` keeps it; null if there is none
-
-Ray starts the work of a node that was lost again elsewhere. Results come back to one writer, the process that called,
-which takes each file once.
+    list_batch      folder, deep, root, glob  ->  path, root
+    look_batch      path, root  ->  those that are new or changed, with size, mtime_ns, checked_ns, key, reason, and
+                    `old`: whether the data set has a row of this path
+    read_batch      adds `document`: its text and sections as large_binary; null where it cannot be read
+    BatchEncoder    gives the columns of `lance_store.schema_of`, and `old`
+    write_fragment  gives one row, `result`: JSON of what was written
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import socket
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+import time
+import zlib
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from colde_cli.corpus.finding import Skipped
-from colde_cli.corpus.pipeline import AS_IT_IS, CorpusReader, encode_each, skipping
-from colde_cli.corpus.records import open_encoding, pack, pack_encoding, unpack
+from colde_cli.corpus.finding import LANCE, Skipped, fits, is_lance, walk
+from colde_cli.corpus.index_update import IndexUpdate, LookedAt, content_row, ocr_of
+from colde_cli.corpus.lance_store import LanceIndex, Row, open_dataset, row_id, storage_options
+from colde_cli.corpus.lance_writer import Target, table_of
+from colde_cli.corpus.pipeline import CorpusReader, StageClock, encode_each, skipping
+from colde_cli.corpus.records import pack, reading_digest, unpack, vector_record
+from colde_cli.corpus.stores import shown_path
 from colde_cli.documents.document import document_header, document_of
 from colde_cli.documents.pdf.scans import way_of_reading
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
-from colde_cli.errors import ClusterError, MissingExtraError, ModelError
+from colde_cli.errors import (
+    BadIndexError,
+    ClusterError,
+    MissingExtraError,
+    MissingFileError,
+    ModelError,
+    OptionError,
+    called,
+)
 from colde_cli.settings import known_models
 
 if TYPE_CHECKING:
@@ -46,11 +56,15 @@ if TYPE_CHECKING:
 LOCAL = "local"
 """The address of a cluster that is started for the call, on this machine alone."""
 
-_WINDOW = 10_000  # files of one run of Ray Data: their paths are in memory
+_COMMIT_SECONDS = 30.0
 _BATCH = 8  # documents that a worker takes together
+_FRAGMENT = 512  # documents of a fragment
+_FOLDERS = 256  # folders to share out; below them each worker lists by itself
+_RACY_NS = 2_000_000_000  # as in `index_writer`
 # Together one core, so that a node of one core has room for both.
 _READ_CORES, _ENCODE_CORES = 0.25, 0.75
 _PATIENCE = 5.0  # seconds for a cluster to answer
+_LOOKED = ("path", "root", "size", "mtime_ns", "checked_ns", "key", "reason", "old")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,68 +79,50 @@ class RayCluster:
     address: str
     gpus: float = 0.0
 
-    def encode_files(
-        self, files: Iterable[Path], encoder: DocumentEncoder, reader: CorpusReader = AS_IT_IS
-    ) -> Generator[Encoding | Skipped, None, None]:
-        """Read and encode files; yield each once, in the order of completion, with its path as in `files`.
+    def results(
+        self, target: Target, roots: dict[bytes, str | None], encoder: DocumentEncoder, reread: bool, ocr: str
+    ) -> Generator[dict[str, Any], None, None]:
+        """Have the files below some folders read, encoded and written; yield what `write_fragment` says.
 
         Args:
-            files: the same paths on all nodes, on a shared folder.
+            target: a data set that is there, and that all nodes reach.
+            roots: folders and files, the same paths on all nodes, each with its pattern.
             encoder: which model to use; nodes need the same colde and model.
-            reader: how files are read; nodes need the same OCR.
+            reread: also files that have not changed.
+            ocr: which pages are read by OCR, as for `read`; nodes need the same OCR.
 
         Raises:
             ClusterError: the cluster is not there, is lost, or a node has another model.
             MissingExtraError: Ray is not installed.
         """
-        waiting = iter(files)
-        window = list(islice(waiting, _WINDOW))
-        if not window:
-            return
-        with _connected(self.address) as ray:
-            while window:
-                with _ray_trouble(ray):
-                    yield from self._encode_window(ray, window, encoder, reader)
-                window = list(islice(waiting, _WINDOW))
-
-    def _encode_window(
-        self, ray: ModuleType, window: Sequence[Path], encoder: DocumentEncoder, reader: CorpusReader
-    ) -> Iterator[Encoding | Skipped]:
-        import pyarrow as pa
-
-        paths = pa.table({"path": pa.array([os.fsencode(path) for path in window], pa.binary())})
-        encoders = max(1, int(self._encoders(ray)))
-        # Cut here: repartitioning takes Ray a whole core, which a single node does not have besides its encoder.
-        size = max(1, min(64, len(window) // (4 * encoders)))
-        model = (_portable_model(encoder), encoder.info.precision, encoder.identity, self.gpus > 0)
-        dataset = (
-            ray.data.from_arrow([paths.slice(start, size) for start in range(0, len(window), size)])
-            .map_batches(
-                read_batch,
-                fn_kwargs={"ocr": reader.ocr, "way": way_of_reading(reader.ocr)},
-                batch_format="pyarrow",
-                batch_size=_BATCH,
-                num_cpus=_READ_CORES,
+        items = [
+            {"folder": folder, "deep": deep, "root": root, "glob": glob or ""}
+            for root, glob in roots.items()
+            for folder, deep in _shared_out(root)
+        ]
+        known = open_dataset(target.place).version
+        with _connected(self.address) as ray, _ray_trouble(ray):
+            encoders = max(1, int(self._encoders(ray)))
+            model = (target.place, _portable_model(encoder), encoder.info.precision, encoder.identity, self.gpus > 0)
+            light: dict[str, Any] = {"batch_format": "pyarrow", "num_cpus": _READ_CORES}
+            dataset = (
+                ray.data.from_items(items, override_num_blocks=min(len(items), 4 * encoders))
+                .map_batches(list_batch, batch_size=4, **light)
+                .map_batches(look_batch, batch_size=64, fn_args=(target.place, known, reread), **light)
+                .map_batches(read_batch, batch_size=_BATCH, fn_args=(ocr, way_of_reading(ocr)), **light)
+                .map_batches(
+                    BatchEncoder,
+                    fn_constructor_args=model,
+                    batch_format="pyarrow",
+                    batch_size=_BATCH,
+                    compute=ray.data.ActorPoolStrategy(min_size=1, max_size=encoders),
+                    num_cpus=_ENCODE_CORES,
+                    num_gpus=self.gpus or None,
+                )
+                .map_batches(write_fragment, batch_size=_FRAGMENT, fn_args=(target.place,), **light)
             )
-            .map_batches(
-                BatchEncoder,
-                fn_constructor_args=model,
-                batch_format="pyarrow",
-                batch_size=_BATCH,
-                compute=ray.data.ActorPoolStrategy(min_size=1, max_size=encoders),
-                num_cpus=_ENCODE_CORES,
-                num_gpus=self.gpus or None,
-            )
-        )
-        missing = {os.fspath(path) for path in window}
-        for batch in dataset.iter_batches(batch_size=None, batch_format="pyarrow"):
-            for item in encodings_of(batch):
-                path = item.path if isinstance(item, Skipped) else item.document.path
-                if path in missing:
-                    missing.remove(path)
-                    yield item
-        if missing:
-            raise ClusterError(f"The cluster lost {len(missing)} files; run colde index again, which goes on.")
+            for batch in dataset.iter_batches(batch_size=None, batch_format="pyarrow"):
+                yield from map(json.loads, batch["result"].to_pylist())
 
     def _encoders(self, ray: ModuleType) -> float:
         """How many encoders the cluster has room for."""
@@ -138,8 +134,154 @@ class RayCluster:
         return float(resources["GPU"]) / self.gpus
 
 
+def update_on_cluster(
+    place: str,
+    places: Sequence[Path],
+    encoder: DocumentEncoder,
+    cluster: RayCluster,
+    *,
+    forget: Sequence[Path] = (),
+    glob: str | None = None,
+    drop_missing: bool = False,
+    reread: bool = False,
+    ocr: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> IndexUpdate:
+    """Bring a shared index up to date with folders and files on a cluster; with all that it follows if none is named.
+
+    Arguments are those of `index_update.update_index`. A file that was renamed or copied is encoded again.
+
+    Raises:
+        BadIndexError, RemoteError, MissingFileError: as `update_index`.
+        ClusterError: the cluster is not there or was lost; what was in a version before stays.
+        MissingExtraError: Ray or Lance is not installed.
+    """
+    if forget or not (is_lance(place) or place.endswith(LANCE)):
+        wrong = "forgets no folders; leave out" if forget else "writes a shared index, whose name ends in .lance, with"
+        raise OptionError(f"A cluster {wrong} {called('forget' if forget else 'cluster')}.")
+    target, clock = Target(place, encoder), StageClock()
+    if not places:
+        LanceIndex.open(place)  # raises the reason
+    for root in places:
+        if not root.exists():
+            raise MissingFileError(f"There is no file or folder {root}.")
+    roots = target.follow({os.fsencode(os.path.abspath(root)): glob for root in places})  # noqa: PTH100
+    for path in roots:
+        if not os.path.lexists(path):
+            raise BadIndexError(f"{shown_path(path)} is gone or out of reach, and {place} follows it; bring it back.")
+    known = LanceIndex.open(place)
+    mode = ocr_of(known, ocr)
+    reread = reread or any(before != mode for before in known.ocr)
+    counts, failed = dict.fromkeys(("added", "changed"), 0), list[Skipped]()
+    waiting: list[dict[str, Any]] = []
+    committed = time.monotonic()
+    with clock.stage("index: encode"), closing(cluster.results(target, roots, encoder, reread, mode)) as results:
+        for result in results:
+            waiting.append(result)
+            for name in counts:
+                counts[name] += result[name]
+            failed += [Skipped(shown_path(os.fsencode(path)), reason) for path, reason in result["failed"]]
+            if progress is not None:
+                progress(result["added"] + result["changed"] + len(result["failed"]))
+            if time.monotonic() - committed > _COMMIT_SECONDS:
+                _commit(target, waiting)
+                waiting, committed = [], time.monotonic()
+    _commit(target, waiting)
+    removed = target.drop_gone(roots, drop_missing)
+    target.drop_twice()
+    with clock.stage("index: profile"):
+        target.learn()
+    with clock.stage("index: candidates"):
+        target.finish()
+    names = ("scan", "hash", "encode", "write", "profile", "candidates")
+    seconds = {name: clock.seconds(f"index: {name}") for name in names}
+    opened = target.open()
+    documents, encoded = 0 if opened is None else opened.count(), sum(counts.values())
+    return IndexUpdate(
+        place,
+        documents,
+        **counts,
+        renamed=0,
+        removed=removed,
+        encoded=encoded,
+        failed=tuple(sorted(failed, key=lambda item: item.path)),
+        unlisted=(),
+        seconds=seconds,
+        times=clock.times,
+    )
+
+
+def _commit(target: Target, results: Sequence[dict[str, Any]]) -> None:
+    fragments = [fragment for result in results for fragment in result["fragments"]]
+    target.append(fragments, [name for result in results for name in result["old"]])
+
+
+def _shared_out(root: bytes) -> Iterator[tuple[bytes, bool]]:
+    """The folders below one that workers list: with all below them, or, not `deep`, without."""
+    waiting, count = [root], 0
+    while waiting and count + len(waiting) < _FOLDERS and os.path.isdir(waiting[0]):  # noqa: PTH112 - of bytes
+        folder = waiting.pop(0)
+        with os.scandir(folder) as entries:
+            waiting += sorted(item.path for item in entries if item.is_dir() and not item.name.startswith(b"."))
+        yield folder, False
+        count += 1
+    yield from ((folder, True) for folder in waiting)
+
+
+def list_batch(batch: pa.Table) -> pa.Table:
+    """List the files of folders."""
+    import pyarrow as pa
+
+    listed: list[tuple[bytes, bytes]] = []
+    for item in batch.to_pylist():
+        folder, root = Path(os.fsdecode(item["folder"])), Path(os.fsdecode(item["root"]))
+        listed += [
+            (os.fsencode(path), item["root"])
+            for path in walk([folder], _suffixed(item["glob"]), deep=item["deep"])
+            if not item["glob"] or path == root or fits(str(path.relative_to(root)), item["glob"])
+        ]
+    columns = [pa.array(values, pa.binary()) for values in ([path for path, _ in listed], [root for _, root in listed])]
+    return pa.table(columns, ["path", "root"])
+
+
+def _suffixed(glob: str) -> str | None:
+    """The pattern that finds at least what one finds: `walk` takes pictures only where they are named."""
+    return f"*{Path(glob).suffix}" if Path(glob).suffix else None
+
+
+@lru_cache(2)
+def _known_at(place: str, version: int) -> LanceIndex:
+    return LanceIndex(place, open_dataset(place, version))
+
+
+def look_batch(batch: pa.Table, place: str, version: int, reread: bool = False) -> pa.Table:
+    """Look at files, and leave out those that the data set knows as they are."""
+    import pyarrow as pa
+
+    index = _known_at(place, version)
+    ids = [row_id("", path) for path in batch["path"].to_pylist()]
+    listed = ", ".join(f"'{name}'" for name in ids)
+    names = ("id", "kind", "key", "size", "mtime_ns", "checked_ns")
+    known = {row["id"]: row for row in index.rows(names, f"id IN ({listed}) AND kind <> 'gone'")} if ids else {}
+    looked = []
+    for name, path, root in zip(ids, batch["path"].to_pylist(), batch["root"].to_pylist(), strict=True):
+        row, file = known.get(name), LookedAt(path, 0)
+        if row is not None and not reread and row["mtime_ns"] + _RACY_NS < row["checked_ns"]:
+            file.size, file.mtime_ns = row["size"], row["mtime_ns"]
+            if not file.is_changed:
+                continue
+        file.hashed()
+        same = row is not None and row["key"] == file.key and (row["kind"] == "document" or file.key is not None)
+        if (same and not reread) or (file.key is None and file.reason is None):
+            continue
+        looked.append((path, root, file.size, file.mtime_ns, file.checked_ns, file.key, file.reason, row is not None))
+    kinds = (pa.binary(), pa.binary(), *(pa.int64(),) * 3, pa.binary(), pa.string(), pa.bool_())
+    columns = list(zip(*looked, strict=True)) or [()] * len(_LOOKED)
+    return pa.table([pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)], list(_LOOKED))
+
+
 def read_batch(batch: pa.Table, ocr: str | None = None, way: str | None = None) -> pa.Table:
-    """Read the files of a table with a column `path`; see `READ` above.
+    """Read the files of a table with a column `path`, and perhaps those of `look_batch`.
 
     Args:
         batch: of files.
@@ -154,25 +296,34 @@ def read_batch(batch: pa.Table, ocr: str | None = None, way: str | None = None) 
     if way not in (None, way_of_reading(ocr)):
         raise ModelError(f"{socket.gethostname()} has another OCR than the caller; install the same colde[ocr] there.")
     read = skipping(CorpusReader(ocr=ocr).read)
-    items = [read(Path(os.fsdecode(path))) for path in batch["path"].to_pylist()]
-    reasons = [item.reason if isinstance(item, Skipped) else None for item in items]
-    documents = [None if isinstance(item, Skipped) else pack(document_header(item, item.title), {}) for item in items]
-    columns = {"path": batch["path"], "reason": pa.array(reasons, pa.string())}
-    return pa.table({**columns, "document": pa.array(documents, pa.large_binary())})
+    paths = [os.fsdecode(path) for path in batch["path"].to_pylist()]
+    reasons = batch["reason"].to_pylist() if "reason" in batch.schema.names else [None] * len(paths)
+    documents: list[bytes | None] = []
+    for number, path in enumerate(paths):
+        item = read(Path(path)) if reasons[number] is None else None
+        if isinstance(item, Skipped):
+            reasons[number], item = item.reason, None
+        documents.append(None if item is None else pack(document_header(item, item.title), {}))
+    columns = {name: batch[name] for name in batch.schema.names if name != "reason"}
+    columns |= {"reason": pa.array(reasons, pa.string()), "document": pa.array(documents, pa.large_binary())}
+    columns["reading"] = pa.array([reading_digest(ocr or "never")] * len(paths), pa.binary())
+    return pa.table(columns)
 
 
 class BatchEncoder:
     """Encodes tables of `read_batch`. It can be pickled; each process loads the model once, when it is first needed."""
 
-    def __init__(self, model: str, precision: str = "auto", identity: bytes | None = None, gpu: bool = False) -> None:
-        """Choose the model: its name or folder, and a precision as of `encoder.loading.open_encoder`.
+    def __init__(
+        self, place: str, model: str, precision: str = "auto", identity: bytes | None = None, gpu: bool = False
+    ) -> None:
+        """Choose the data set and the model: its name or folder, and a precision as of `encoder.loading.open_encoder`.
 
         Results must be equal to those of the encoder with the `identity`; None takes any. `gpu` encodes on the GPU that
         the engine gave this process.
         """
-        self._choice = (model, precision, identity, gpu)
+        self._choice = (place, model, precision, identity, gpu)
 
-    def __reduce__(self) -> tuple[type[BatchEncoder], tuple[str, str, bytes | None, bool]]:
+    def __reduce__(self) -> tuple[type[BatchEncoder], tuple[str, str, str, bytes | None, bool]]:
         """Sessions of a model cannot be pickled."""
         return BatchEncoder, self._choice
 
@@ -180,7 +331,7 @@ class BatchEncoder:
     def _encoder(self) -> DocumentEncoder:
         from colde_cli.encoder.loading import open_encoder
 
-        model, precision, identity, gpu = self._choice
+        _, model, precision, identity, gpu = self._choice
         # Engines run one process for each core that they give.
         encoder = open_encoder(model, device="cuda" if gpu else "cpu", precision=precision, threads=1)
         if identity is not None and encoder.identity != identity:
@@ -188,55 +339,63 @@ class BatchEncoder:
             raise ModelError(f"The model {model} of {node} is another than that of the caller.")
         return encoder
 
+    @cached_property
+    def _target(self) -> Target:
+        return Target(self._choice[0], self._encoder)
+
     def __call__(self, batch: pa.Table) -> pa.Table:
-        """Encode documents; see `ENCODED` above.
+        """Encode documents.
 
         Raises:
             ModelError: there is no such model, or it is another than that of `identity`.
         """
         import pyarrow as pa
 
-        paths, reasons = batch["path"].to_pylist(), batch["reason"].to_pylist()
-        encodings: list[Encoding | None] = [None] * len(paths)
-        rows, documents = [], []
-        for row, record in enumerate(batch["document"].to_pylist()):
-            if record is not None:
-                parts = unpack(record)
-                assert parts is not None, "it was packed by read_batch"
-                name = os.fsdecode(paths[row])
-                documents.append(document_of(name, Path(name).name, parts[0]))
-                rows.append(row)
-        for row, item in zip(rows, encode_each(documents, self._encoder) if rows else (), strict=True):
-            if isinstance(item, Skipped):
-                reasons[row] = item.reason
-            else:
-                encodings[row] = item
-        columns: dict[str, tuple[Any, Callable[[Encoding], Any]]] = {
-            "title": (pa.string(), lambda item: item.document.title),
-            "chunks": (pa.int32(), lambda item: len(item.chunks)),
-            "document_vector": (pa.list_(pa.float32()), lambda item: item.document_vector.tolist()),
-            "encoding": (pa.large_binary(), lambda item: pack_encoding(item, item.document.title)),
-        }
-        made = {
-            name: pa.array([None if item is None else value(item) for item in encodings], kind)
-            for name, (kind, value) in columns.items()
-        }
-        return pa.table({"path": batch["path"], "reason": pa.array(reasons, pa.string()), **made})
+        rows = [{"old": False, "checked_ns": time.time_ns(), **row} for row in batch.to_pylist()]
+        for row in rows:
+            row["path"] = os.fsencode(row["path"])
+        waiting = [row for row in rows if row["document"] is not None]
+        documents = []
+        for row in waiting:
+            parts, name = unpack(row["document"]), os.fsdecode(row["path"])
+            assert parts is not None, "it was packed by read_batch"
+            documents.append(document_of(name, Path(name).name, parts[0]))
+        for row, item in zip(waiting, encode_each(documents, self._encoder) if waiting else (), strict=True):
+            row.update({"reason": item.reason} if isinstance(item, Skipped) else self._kept(item, row["reading"]))
+        for row in rows:
+            if "size" in row and LookedAt(row["path"], 0, row["size"], row["mtime_ns"]).is_changed:
+                reason = f"{os.fsdecode(row['path'])} changed while it was read; the next run reads it again."
+                row |= {"reason": reason, "vectors": None, "text": None, "mtime_ns": -1}
+            row["reason"] = None if row["reason"] is None else json.dumps(row["reason"])
+        made = [self._target.row({"vectors": None, **row}) for row in rows]
+        schema = open_dataset(self._choice[0]).schema
+        return table_of(made, schema.append(pa.field("old", pa.bool_())))
+
+    def _kept(self, encoding: Encoding, reading: bytes) -> Row:
+        """What a data set keeps of a document and its encoding."""
+        content, record = content_row(encoding.document, reading), vector_record(encoding, self._encoder.centre)
+        checksums = {"text_checksum": content.pop("checksum"), "vectors_checksum": zlib.crc32(record)}
+        text = content.pop("record")
+        return {**content, **checksums, "text": text, "vectors": record, "chunks": len(encoding.chunks)}
 
 
-def encodings_of(batch: pa.Table) -> Iterator[Encoding | Skipped]:
-    """The encodings of a table of `BatchEncoder`.
+def write_fragment(batch: pa.Table, place: str) -> pa.Table:
+    """Write rows to a fragment that is in no version yet."""
+    import pyarrow as pa
+    from lance.fragment import write_fragments
 
-    Raises:
-        ClusterError: one of them is damaged.
-    """
-    columns = (batch[name].to_pylist() for name in ("path", "reason", "encoding"))
-    for name, reason, record in zip(*columns, strict=True):
-        path = os.fsdecode(name)
-        encoding = None if record is None else open_encoding(record, Path(path))
-        if encoding is None and reason is None:
-            raise ClusterError(f"What came back of {path} is damaged; run colde index again.")
-        yield Skipped(path, reason) if encoding is None else encoding
+    rows, fragments = batch.select(["path", "id", "old", "kind", "reason"]).to_pylist(), []
+    if rows:
+        table = batch.drop_columns(["old"]).cast(open_dataset(place).schema)
+        fragments = write_fragments(table, place, schema=table.schema, storage_options=storage_options(place))
+    result = {
+        "fragments": [json.dumps(item.to_json()) for item in fragments],
+        "old": [row["id"] for row in rows if row["old"]],
+        "added": sum(row["kind"] == "document" and not row["old"] for row in rows),
+        "changed": sum(row["kind"] == "document" and row["old"] for row in rows),
+        "failed": [[os.fsdecode(row["path"]), json.loads(row["reason"])] for row in rows if row["reason"] is not None],
+    }
+    return pa.table({"result": pa.array([json.dumps(result)], pa.string())})
 
 
 def _portable_model(encoder: DocumentEncoder) -> str:
