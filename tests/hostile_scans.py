@@ -29,9 +29,9 @@ def pdf(path: Path, width: float, height: float, *pages: list[Placed]) -> None:
     """Write pages with pictures."""
     sheet = canvas.Canvas(str(path), pagesize=(width, height), invariant=1)
     for page in pages:
-        readers: dict[int, ImageReader] = {}
+        readers = {id(image): ImageReader(image) for image in {id(image): image for image, *_ in page}.values()}
         for image, *place in page:
-            sheet.drawImage(readers.setdefault(id(image), ImageReader(image)), *place)
+            sheet.drawImage(readers[id(image)], *place)
         sheet.showPage()
     sheet.save()
 
@@ -42,7 +42,8 @@ def scans(folder: Path) -> None:
     pdf(folder / "huge.pdf", 14_400, 14_400, [(black, 0, 0, 14_400, 14_400)])
     pdf(folder / "noise.pdf", 595, 842, [(page, 0, 0, 595, 842)])
     pdf(folder / "strip.pdf", 6_000, 20, [(noise(12_000, 40), 0, 0, 6_000, 20)])
-    small = [(page, 5.0 * (place % 100), 20.0 * (place // 100), 4.0, 15.0) for place in range(4_000)]
+    tiny = noise(12, 45)
+    small = [(tiny, 5.0 * (place % 100), 20.0 * (place // 100), 4.0, 15.0) for place in range(4_000)]
     pdf(folder / "pictures_4000.pdf", 595, 842, small)
     pdf(folder / "pages_60.pdf", 595, 842, *[[(Image.new("L", (50, 50), 255 - n), 0, 0, 595, 842)] for n in range(60)])
     sheet = canvas.Canvas(str(folder / "lines_5000.pdf"), pagesize=(595, 842), invariant=1)

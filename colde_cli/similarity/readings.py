@@ -35,8 +35,6 @@ _ALIKE = str.maketrans(
 )
 _PAIRS = (("rn", "m"), ("nn", "m"), ("cl", "d"), ("vv", "w"), ("ii", "u"), ("11", "u"))
 """Letters that run together, after those that look alike are one."""
-_FAINT = re.compile(r"[\s.,;:'’‘`´\"“”„″′·•_]*")
-"""Signs so small that OCR loses them, and sees them in a speck."""
 _RAISED = re.compile(r"[\^_](?:\(([^()]*)\))?")
 """How a text shows that letters are raised or lowered, which OCR does not see."""
 _LIGATURES = re.compile("f+[il]+")
@@ -56,8 +54,7 @@ def with_readings(pairs: Sequence[PassagePair], a: Document, b: Document) -> lis
 
 def look_alike(a: str, b: str) -> bool:
     """Whether OCR may take words for others: the same but for letters that look alike, blanks, hyphens, faint signs."""
-    faint = _FAINT.fullmatch(a) and _FAINT.fullmatch(b)
-    return bool(faint) or _form(a) == _form(b)
+    return _form(a) == _form(b)
 
 
 def _form(text: str) -> str:
@@ -69,7 +66,7 @@ def _form(text: str) -> str:
     form = _BLANKS.sub("", _LIGATURES.sub("f", bare).translate(_ALIKE)).casefold()
     for letters, one in _PAIRS:
         form = form.replace(letters, one)
-    return form
+    return form.strip(".")  # the signs around words are so small that OCR loses them, and sees them in a speck
 
 
 def _is_uncertain(pair: PassagePair, edit: Edit, a: Document, b: Document) -> bool:

@@ -281,7 +281,7 @@ def _line(group: Sequence[_Piece], page: int, place: int, height: float, usual: 
 
 def _boxes(group: Sequence[_Piece]) -> tuple[str, float, list[float]]:
     """The boxes of the letters of a line: see `page_text.LineBoxes`; the letters of a word share its width."""
-    x, y, x_on, y_on, _, _ = group[0].corners
+    x, y, x_on, y_on, _, _ = max(group, key=lambda piece: piece.letters).corners  # a number alone hardly shows a slope
     angle = math.atan2(y_on - y, x_on - x)
     sine, cosine = math.sin(angle), math.cos(angle)
     letters, values = "", []
