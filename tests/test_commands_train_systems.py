@@ -210,6 +210,7 @@ def test_options_that_are_not_given_are_the_recipes_own(
     assert frozen == Recipe(
         freeze_backbone=True, learning_rate=1e-3, max_memory=10**9, ablations=("no-aug", "no-lstm"), seed=2
     )
+    assert (frozen.sections_used, frozen.chunk_position_used) == (1, "none")
     assert tuned == Recipe(learning_rate=0.1, combine=False, seed=2)
     assert named == replace(tuned, max_memory=10**9, chunk_tokens=64, precision="bf16")
     sizes = (("heads", 2), ("hidden", 16))

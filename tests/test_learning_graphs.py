@@ -87,7 +87,8 @@ def test_chunk_encoders_equal_pytorch(tmp_path: Path, pool: str, position: str) 
 @pytest.mark.parametrize(
     "changes",
     [
-        {}, {"chunk_position": "input"}, {"lstm_hidden": 0}, {"attention_heads": 0}, {"residual": "mean"},
+        {}, {"chunk_position": "input"}, {"chunk_position": "none"}, {"lstm_hidden": 0}, {"attention_heads": 0},
+        {"residual": "mean"},
     ],
     ids=str,
 )  # fmt: skip

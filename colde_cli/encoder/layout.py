@@ -97,7 +97,7 @@ class ModelConfig:
         chunk_tokens: tokens a chunk may hold, specials included (512).
         chunk_pool: the vector of a chunk: masked mean, first token, or BERT's tanh pooler.
         chunk_position: "input" adds section and chunk embeddings before BERT (the paper), "post" after it,
-            which makes chunk vectors free of position: cacheable and comparable.
+            which makes chunk vectors free of position: cacheable and comparable; "none" adds none (−Aug).
         sections: S, into how many contiguous parts a document is cut in training (Aug; 1 = −Aug).
         max_chunks: Q, rows of the chunk embedding; positions beyond are clamped.
         attention_heads: heads of the chunk-wise attention; 0 leaves it out.
@@ -117,7 +117,7 @@ class ModelConfig:
     backbone_name: str
     chunk_tokens: int = 512
     chunk_pool: Literal["mean", "cls", "pooler"] = "mean"
-    chunk_position: Literal["input", "post"] = "post"
+    chunk_position: Literal["input", "post", "none"] = "post"
     sections: int = 2
     max_chunks: int = 64
     attention_heads: int = 4

@@ -235,7 +235,7 @@ def model_config(recipe: Recipe, backbone: Backbone) -> ModelConfig:
         backbone_name=backbone.name,
         chunk_tokens=min(recipe.chunk_tokens, int(backbone.fields["max_position_embeddings"])),
         chunk_pool=recipe.chunk_pool,
-        chunk_position=recipe.chunk_position,
+        chunk_position=recipe.chunk_position_used,
         sections=recipe.sections_used,
         attention_heads=recipe.heads,
         lstm_hidden=0 if "no-lstm" in recipe.ablations else 256,

@@ -40,15 +40,15 @@ class Recipe:
     weight_decay: float = 0.01
     average: float = 0.0  # decay of the moving average of the weights that is validated and kept; 0 keeps the last ones
     temperature: float = 0.5  # τ of the contrastive loss
-    # "no-aug" (sections), "no-lstm" (attention and Bi-LSTM), "no-cl" (contrast and sections)
+    # "no-aug" (sections and their embeddings), "no-lstm" (attention and Bi-LSTM), "no-cl" (contrast and sections)
     ablations: tuple[str, ...] = ()
     sections: int = 2  # into how many a document is cut
     window: int = 8  # most chunks of a section that are shown, in a run; 0 for all
     window_start: Literal["random", "first"] = "random"  # where it begins; "first" truncates the section
     # show this many chunks of a document, spread over it, instead; validate on twice as many; 0: do not
     windows: int = 0
-    # add section and chunk embeddings before BERT, as the paper does, or after it (cacheable)
-    chunk_position: Literal["input", "post"] = "post"
+    # add section and chunk embeddings before BERT, as the paper does, after it (cacheable), or nowhere
+    chunk_position: Literal["input", "post", "none"] = "post"
     chunk_tokens: int = 512
     chunk_pool: Literal["mean", "cls", "pooler"] = "mean"  # which vector of BERT represents a chunk
     heads: int = 4  # of the chunk-wise attention
@@ -124,6 +124,11 @@ class Recipe:
         for message, applies in wrong.items():
             if applies:
                 raise OptionError(message)
+
+    @property
+    def chunk_position_used(self) -> Literal["input", "post", "none"]:
+        """Where section and chunk embeddings are added; nowhere without views, as in the paper's -Aug."""
+        return "none" if "no-aug" in self.ablations else self.chunk_position
 
     @property
     def sections_used(self) -> int:
