@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colde_cli import OptionError, clusters
+from colde_cli import Model, OptionError, clusters
+from colde_cli.corpus import subjects
 from colde_cli.corpus.subjects import communities, telling_words
+from colde_cli.encoder.encoder import Encoder
 
 weights = st.dictionaries(st.tuples(st.integers(0, 8), st.integers(9, 17)), st.floats(-1, 1), max_size=30)
 
@@ -61,6 +63,23 @@ def test_telling_words_are_common_inside_and_rare_outside() -> None:
     assert "pumps" not in first
     assert "odd" not in first
     assert second[0] == "levy"
+
+
+def test_clusters_of_an_index_need_few_cards_in_memory(
+    tmp_path: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same clusters as from files, whose cards are all in memory, up to what an index rounds."""
+    for number, word in enumerate(["pump", "well", "tower", "levy", "tax", "council"] * 3):
+        subject = "water in the valley" if number % 6 < 3 else "money of the town"
+        (tmp_path / f"{number}.txt").write_text(f"The {word} number {number} is about {subject}. " * 6)
+    index = tmp_path / "a.colde"
+    Model(encoder).index(index, tmp_path)
+    monkeypatch.setattr(subjects, "_CARDS", 2)
+    found = [Model(encoder).clusters(place, min_score=0.3) for place in (index, tmp_path)]
+    members = [{frozenset(item.path for item in cluster.members) for cluster in one.clusters} for one in found]
+    assert members[0] == members[1]
+    assert found[0].clusters
+    assert found[0].searched == 18
 
 
 def test_no_resolution_below_zero(tmp_path: Path) -> None:

@@ -8,12 +8,13 @@ method was chosen, as did HDBSCAN.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from math import isqrt, log
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ PERCENTILE = 0.9
 """Within a field, neighbours are closer than this share of random pairs, unless the user names a score."""
 
 _BLOCK = 512
+_CARDS = 5_000  # documents of an index in memory, of 20 chunks each about 500 MB
 _NAMES = 6
 _NAMED_BY = 30  # documents whose words name a cluster: those next to its centre
 
@@ -148,31 +150,71 @@ def find_clusters(
     if isinstance(corpus, DocumentStore):
         corpus.check_model(encoder)
         with corpus.reading():
-            numbers: dict[str, int] = {}
-            cards: list[Card] = []
-            for number, card in corpus.all_cards(chosen or ALL):
-                numbers[card.path] = number
-                cards.append(card)
-                if progress is not None:
-                    progress(1)
+            numbers = {item.path: item.number for item in sorted(corpus.documents(chosen or ALL), key=lambda x: x.path)}
+            cards = IndexCards(corpus, list(numbers.values()))
             known = corpus.field(encoder) if field == CORPUS else field
-            grouping = _Grouping(cards, lambda path: corpus.document(numbers[path]).text, encoder, known)
+            texts = partial(_text_of, corpus, numbers)
+            grouping = _Grouping(cards, texts, encoder, known, corpus.half_read(chosen or ALL), progress)
             return grouping.clusters(min_score, resolution, 0, corpus.bad_files())
     collector = Collector(encoder, reader)
-    cards = collector.cards(corpus, progress)
-    known = collector.field(cards) if field == CORPUS else field
-    grouping = _Grouping(cards, lambda path: collector.encoding(path).document.text, encoder, known)
+    read = sorted(collector.cards(corpus, progress), key=lambda card: card.path)
+    known = collector.field(read) if field == CORPUS else field
+    half_read = tuple((card.path, card.warnings) for card in read if card.warnings)
+    grouping = _Grouping(read, lambda path: collector.encoding(path).document.text, encoder, known, half_read)
     return grouping.clusters(min_score, resolution, collector.encoded, collector.skipped)
 
 
+def _text_of(store: DocumentStore, numbers: dict[str, int], path: str) -> str:
+    return store.document(numbers[path]).text
+
+
+class IndexCards(Sequence[Card]):
+    """The cards of documents of an index, of which those that were used last are in memory."""
+
+    def __init__(self, store: DocumentStore, numbers: Sequence[int]) -> None:
+        """`numbers` are those of the documents, in the order in which they are counted here."""
+        self._store, self._numbers = store, numbers
+        self._kept: OrderedDict[int, Card] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> Card: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Card]: ...
+    def __getitem__(self, place: int | slice) -> Card | list[Card]:
+        if isinstance(place, slice):
+            return self.of(range(len(self))[place])
+        return self.of([place])[0]
+
+    def of(self, places: Sequence[int]) -> list[Card]:
+        """The cards at some places."""
+        numbers = {place: self._numbers[place] for place in places if place not in self._kept}
+        read = self._store.cards(list(numbers.values())) if numbers else {}
+        self._kept.update({place: read[number] for place, number in numbers.items()})
+        for place in places:
+            self._kept.move_to_end(place)
+        found = [self._kept[place] for place in places]
+        while len(self._kept) > _CARDS:
+            self._kept.popitem(last=False)
+        return found
+
+
 class _Grouping:
-    """The documents of a corpus, ready to be scored; `text` gives that of a document by its path."""
+    """The documents of a corpus by path, ready to be scored; `text` gives that of a document by its path."""
 
     def __init__(
-        self, cards: Sequence[Card], text: Callable[[str], str], encoder: DocumentEncoder, field: Field | None
+        self,
+        cards: Sequence[Card],
+        text: Callable[[str], str],
+        encoder: DocumentEncoder,
+        field: Field | None,
+        half_read: tuple[tuple[str, tuple[str, ...]], ...] = (),
+        progress: Callable[[int], None] | None = None,
     ) -> None:
-        self._cards = sorted(cards, key=lambda card: card.path)
-        self._text, self._encoder, self._field = text, encoder, field
+        self._cards, self._text, self._encoder, self._field = cards, text, encoder, field
+        self._half_read, self._progress = half_read, progress or (lambda number: None)
 
     def clusters(
         self, min_score: float | None, resolution: float, encoded: int, skipped: tuple[Skipped, ...]
@@ -199,12 +241,13 @@ class _Grouping:
             encoded,
             least,
             skipped,
-            tuple((card.path, card.warnings) for card in cards if card.warnings),
+            self._half_read,
             None if field is None else field.profile.info,
         )
 
     def _scores(self, number: int, others: Sequence[int]) -> NDArray[np.float64]:
-        cards = [self._cards[other] for other in others]
+        every = self._cards
+        cards = every.of(others) if isinstance(every, IndexCards) else [every[other] for other in others]
         statistics = self._field or self._encoder.domain_fields
         return scores_with_many(self._cards[number], cards, self._encoder.config, statistics)
 
@@ -224,8 +267,12 @@ class _Grouping:
         """For each document the others whose mean chunk vectors are closest, in ascending order."""
         cards, measure = self._cards, Measure(self._field, self._encoder.config.score_weights or COSINE_ALONE)
         starts = range(0, len(cards), _BLOCK)
-        # In blocks: the chunk vectors of all documents together would stand in memory twice.
-        blocks = [measure.vectors(cards[start : start + _BLOCK]) for start in starts]
+        # In blocks: the chunk vectors of all documents together would stand in memory twice, or do not fit.
+        blocks = []
+        for start in starts:
+            block = cards[start : start + _BLOCK]
+            blocks.append(measure.vectors(block))
+            self._progress(len(block))
         means = np.concatenate(blocks) if blocks else np.empty((0, 1), np.float32)
         limit = min(CANDIDATES, len(cards) - 1)
         for start in starts:
