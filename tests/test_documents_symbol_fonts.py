@@ -27,6 +27,7 @@ trailer<</Root 1 0 R>>
     [
         ("Wingdings-Regular", "ü", "✓"),
         ("ABCDEF+Wingdings", "\uf0fc ", "✓ "),
+        ("Wingdings-Regular", "\uf0d8§", "••"),
         ("Wingdings2", "P", "✓"),
         ("Wingdings 2", "\xa3", "☐"),
         ("ZapfDingbats", "34n8", "✓✔■✘"),

@@ -79,6 +79,10 @@ def symbols(font: str, text: str) -> str:
     return "".join(symbol(font, ord(sign)) if ord(sign) in _CODES and not sign.isspace() else sign for sign in text)
 
 
+_LIST_MARKS = dict.fromkeys((0x76, 0xA7, 0xD8), "•")
+"""Signs of Wingdings that Word offers as bullets, an arrow and two squares: they are marks of lists, whatever they show."""
+
+
 def is_printed_sign(font: str) -> bool:
     """Whether a font of a PDF has check marks and bullets for letters."""
     return _PRINTED.match(font) is not None
@@ -93,5 +97,5 @@ def printed_signs(font: str, text: str) -> str:
     if found is None:
         return text
     name = "zapfdingbats" if found["dingbats"] else " ".join(filter(None, ("wingdings", found["number"])))
-    table = _TABLES[name]
+    table = _TABLES[name] if name != "wingdings" else {**_TABLES[name], **_LIST_MARKS}
     return "".join(table.get(ord(sign) - _PRIVATE * (ord(sign) >= _PRIVATE), sign) for sign in text)
