@@ -80,7 +80,7 @@ def symbols(font: str, text: str) -> str:
 
 
 _LIST_MARKS = dict.fromkeys((0x76, 0xA7, 0xD8), "•")
-"""Signs of Wingdings that Word offers as bullets, an arrow and two squares: they are marks of lists, whatever they show."""
+"""Signs of Wingdings that Word offers as bullets, an arrow and two squares: marks of lists, whatever they show."""
 
 
 def is_printed_sign(font: str) -> bool:
