@@ -82,6 +82,7 @@ def test_a_configuration_is_read_or_refused(
         (("calibration", "scores"), [], "calibration needs as many probabilities as scores"),
         (("score_weights", "words"), 0.9, "the weights of score_weights sum to"),
         (("score_weights", "in_field"), [0.5, 0.2], "the weights of score_weights.in_field sum to 0.7"),
+        (("score_weights", "short", "wording"), 0.9, "the weights of short texts sum to 1.35"),
         (("score_weights", "sharpness"), 0, "score_weights.sharpness must be a number from 1e-06"),
         (("backbone",), {}, "backbone lacks hidden_size"),
     ],

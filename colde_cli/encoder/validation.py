@@ -146,9 +146,9 @@ def check_scoring(calibration: Calibration | None, score_weights: ScoreWeights |
     Raises:
         ModelError: they are not.
     """
-    domains = score_weights.domains if score_weights is not None else ()
+    kinds = score_weights.kinds if score_weights is not None else ()
     curves = [("calibration", calibration)]
-    curves += [(f"score_weights.domains.{domain.name}.calibration", domain.calibration) for domain in domains]
+    curves += [(f"score_weights.domains.{kind.name}.calibration", kind.calibration) for kind in kinds]
     for place, curve in curves:
         if curve is None or curve.kind != "isotonic":
             continue
@@ -159,7 +159,7 @@ def check_scoring(calibration: Calibration | None, score_weights: ScoreWeights |
                 raise ModelError(f"{source}: the {name} of {place} must not fall.")
     if score_weights is None:
         return
-    named = [("score_weights", score_weights), *((domain.name, domain) for domain in domains)]
+    named = [("score_weights", score_weights), *((kind.name, kind) for kind in kinds)]
     rows = [(place, tuple(getattr(row, part) for part in PARTS)) for place, row in named]
     for place, weights in [*rows, ("score_weights.in_field", score_weights.in_field)]:
         if abs(sum(weights) - 1) > _SUM_ROUNDING:

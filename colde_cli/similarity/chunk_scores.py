@@ -107,7 +107,7 @@ def with_short_sections(
         for side, own, places in zip(documents, rows, (a, b), strict=True)
     ]
     alike = agreements([items[0][section] for section in a], [items[1][section] for section in b])
-    graded = (weights.mean * cosines(*means) + weights.wording * alike) / (weights.mean + weights.wording)
+    graded = (weights.mean * cosines(*means) + weights.wording * alike) / max(weights.mean + weights.wording, 1e-9)
     share = np.sqrt(short[0][a][:, None] * short[1][b])
     table[np.ix_(a, b)] += (share * (graded - table[np.ix_(a, b)])).astype(np.float32)
     return table
