@@ -123,7 +123,7 @@ def test_of_equal_documents_the_first_by_path_are_listed(capsys: Capture, corpus
     for name in ("q", "n", "m", "o"):
         shutil.copy(corpus / "pump.txt", corpus / f"{name}.txt")
     value = ranked(capsys, query, corpus, "-k", "3")
-    assert [Path(hit["path"]).name for hit in value["results"]] == ["m.txt", "n.txt", "o.txt"]
+    assert [Path(hit["path"]).name for hit in value["results"]] == ["well.txt", "m.txt", "n.txt"]
 
 
 def test_top_and_min_score_limit_the_list(capsys: Capture, corpus: Path, query: Path) -> None:

@@ -17,6 +17,7 @@ from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, p
 from colde_cli.scoring.domains import shortness
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import DomainFields, Field
+from colde_cli.scoring.profile_learning import learn_profile
 from colde_cli.scoring.score import (
     ACCURACY,
     cosine,
@@ -362,9 +363,19 @@ def test_short_texts_have_weights_and_a_verdict_of_their_own() -> None:
     assert document_score(a, b, encoder) == pytest.approx(sum(part.weight * part.score for part in parts))
 
 
-@pytest.mark.parametrize("field", [None, FIELD, FIELDS], ids=["model", "field", "domains"])
+def test_within_a_field_short_texts_are_scored_as_long_ones() -> None:
+    """So that in a ranking of both the long ones do not come first by their scale."""
+    query, config = made(2, 1.0), replace(CONFIG, score_weights=replace(CONFIG.score_weights, short=SHORT))
+    expected = scores_with_many(query, MANY[:20], CONFIG, FIELD)
+    assert scores_with_many(query, MANY[:20], config, FIELD) == pytest.approx(expected, abs=1e-12)
+    assert document_scores([query] * 20, MANY[:20], config, FIELD) == pytest.approx(expected, abs=1e-6)
+    profile = learn_profile("field", [made(seed) for seed in range(20)], statistics(), config.score_weights)
+    assert np.array_equal(profile.scores, FIELD.profile.scores)
+
+
+@pytest.mark.parametrize("field", [None, FIELDS], ids=["model", "domains"])
 def test_from_short_to_long_texts_the_score_passes_without_a_step(
-    field: Field | DomainFields | None, monkeypatch: pytest.MonkeyPatch
+    field: DomainFields | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Texts of 5 to 20 words are scored as short ones, as long ones, and between the two by their share."""
     config = replace(CONFIG, score_weights=replace(CONFIG.score_weights, short=SHORT))

@@ -173,9 +173,11 @@ class Measure:
 
     @property
     def _by_kind(self) -> Floats:
-        if self.field is None:
-            return self.score_weights.by_kind
-        return self.field.weights_by_kind(self.score_weights)
+        return self._weights.by_kind if self.field is None else self.field.weights_by_kind(self._weights)
+
+    @property
+    def _weights(self) -> ScoreWeights:
+        return self.score_weights.of_long_texts
 
     def vectors(self, documents: Sequence[Scorable]) -> FloatArray:
         """The subject vectors of B documents within the field, [B, H]; see the part "mean" of a score.
@@ -206,7 +208,7 @@ class Measure:
 
     def query(self, query: Scorable) -> FirstQuery:
         """A document that is not adapted to the field, as a query."""
-        weights = kind_shares(query, query, self.score_weights) @ self._by_kind
+        weights = kind_shares(query, query, self._weights) @ self._by_kind
         # The same as `words`, without the factors of all buckets.
         terms = query.terms if self.field is None else self.field.adapt(query).terms
         return FirstQuery(

@@ -24,7 +24,7 @@ from colde_cli.documents.stages import stage
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.scoring.config import ScoringConfig
 from colde_cli.scoring.profile import Field, FieldInfo
-from colde_cli.scoring.score import ACCURACY, ScorePart, cosines, scores_with_many, verdict
+from colde_cli.scoring.score import ACCURACY, ScorePart, cosines, for_rankings, scores_with_many, verdict
 from colde_cli.settings import CORPUS
 from colde_cli.similarity.chunk_scores import closest_sections, tables
 from colde_cli.similarity.plain_data import field_data, model_data, pages_data, parts_data, rounded
@@ -347,7 +347,7 @@ def _all_scores(
     while block := list(islice(cards, _BLOCK)):
         numbers += [number for number, _ in block]
         documents = [card for _, card in block]
-        scores.append(scores_with_many(query, documents, encoder.config, field or encoder.domain_fields))
+        scores.append(scores_with_many(query, documents, for_rankings(encoder.config), field or encoder.domain_fields))
         if progress is not None:
             progress(len(block))
     return np.array(numbers, np.int64), np.concatenate([*scores, np.zeros(0)])
@@ -371,10 +371,10 @@ def _hits(
     if not cards:
         return ()
     statistics = field or encoder.domain_fields
-    scores = scores_with_many(query, cards, encoder.config, statistics)
+    scores = scores_with_many(query, cards, for_rankings(encoder.config), statistics)
     first = query if field is None else field.adapt(query)
     judged = [
-        (verdict(first, cards[number], encoder.config, statistics), cards[number])
+        (verdict(first, cards[number], for_rankings(encoder.config), statistics), cards[number])
         for number in _may_be_best(scores, top).tolist()
     ]
     ordered = sorted(judged, key=lambda pair: (-pair[0].score, pair[1].path))

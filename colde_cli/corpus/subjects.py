@@ -27,7 +27,7 @@ from colde_cli.corpus.records import Card
 from colde_cli.corpus.stores import DocumentStore
 from colde_cli.encoder.encoding import DocumentEncoder, RuntimeInfo
 from colde_cli.scoring.profile import Field, FieldInfo
-from colde_cli.scoring.score import COSINE_ALONE, scores_with_many
+from colde_cli.scoring.score import COSINE_ALONE, for_rankings, scores_with_many
 from colde_cli.settings import CORPUS
 from colde_cli.similarity.plain_data import field_data, model_data, rounded
 
@@ -249,7 +249,7 @@ class _Grouping:
         every = self._cards
         cards = every.of(others) if isinstance(every, IndexCards) else [every[other] for other in others]
         statistics = self._field or self._encoder.domain_fields
-        return scores_with_many(self._cards[number], cards, self._encoder.config, statistics)
+        return scores_with_many(self._cards[number], cards, for_rankings(self._encoder.config), statistics)
 
     def _links(self, least: float) -> Links:
         """The neighbours of each document, with their exact scores."""

@@ -154,6 +154,14 @@ class ScoreWeights:
     in_field: tuple[float, ...] = IN_FIELD
 
     @property
+    def of_long_texts(self) -> ScoreWeights:
+        """The weights without those of short texts, for rankings in which short and long texts stand together.
+
+        Short texts alone are scored lower than long ones that are as close, by how little of their wording is the same.
+        """
+        return replace(self, short=None)
+
+    @property
     def kinds(self) -> tuple[Domain, ...]:
         """The K domains, and short texts after them if they have weights of their own."""
         return self.domains if self.short is None else (*self.domains, self.short)

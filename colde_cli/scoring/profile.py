@@ -403,7 +403,7 @@ class Field:
         For documents of no known domain each part is divided by its spread over random pairs of the field, and weighted
         by `ScoreWeights.in_field`. A domain of the model keeps the weights that labelled pairs gave it, unless the
         field's documents together lie too far from it (`MIN_NEARNESS`): then they only look like its own. Short texts
-        keep theirs.
+        are scored as long ones: see `ScoreWeights.of_long_texts`.
         """
         weights = score_weights.by_kind
         standard = np.array(score_weights.in_field) / np.maximum(self.profile.spreads, 1e-3)

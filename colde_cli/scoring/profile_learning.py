@@ -74,6 +74,7 @@ def learn_profile(
     pairs = random_pairs(len(adapted), MAX_PAIRS, generator)
     if not len(pairs):
         return unscored
+    score_weights = score_weights.of_long_texts
     table = pair_table(adapted, pairs, score_weights)
     profile = replace(unscored, spreads=blended_spreads(table.std(0), count))
     by_kind = Field(profile, statistics).weights_by_kind(score_weights)

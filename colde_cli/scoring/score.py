@@ -21,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.scoring.config import PARTS, Scorable, ScoreWeights, ScoringConfig, probability
+from colde_cli.scoring.config import PARTS, Calibration, Scorable, ScoreWeights, ScoringConfig, probability
 from colde_cli.scoring.domains import shared_domains, shortness, with_short
 from colde_cli.scoring.lexicon import BUCKETS, Terms, agreement, mention, overlap
 from colde_cli.scoring.profile import DomainFields, Field, within
@@ -79,6 +79,22 @@ COSINE_ALONE = ScoreWeights()
 """The weights of a model that states none."""
 
 
+@dataclass(frozen=True, slots=True)
+class _RankingConfig:
+    """What a model states about its scores in rankings; a `ScoringConfig`."""
+
+    threshold: float | None
+    calibration: Calibration | None
+    score_weights: ScoreWeights
+
+
+def for_rankings(config: ScoringConfig) -> ScoringConfig:
+    """What a model states about scores by which short and long texts are ordered; see `of_long_texts`."""
+    if config.score_weights is None:
+        return config
+    return _RankingConfig(config.threshold, config.calibration, config.score_weights.of_long_texts)
+
+
 def document_score(a: Scorable, b: Scorable, config: ScoringConfig, field: Field | DomainFields | None = None) -> float:
     """The score of two documents, in [-1, 1]: the weighted mean of its parts."""
     return _mean(score_parts(a, b, config, field))
@@ -110,6 +126,8 @@ def score_parts(
 ) -> tuple[ScorePart, ...]:
     """The parts of a document score that have a weight, in the order of `PARTS`; `unweighted`: the others, too."""
     score_weights = config.score_weights or COSINE_ALONE
+    if isinstance(field, Field):
+        score_weights = score_weights.of_long_texts
     by_kind = score_weights.by_kind if field is None else field.weights_by_kind(score_weights)
     long, short = _by_length(kind_shares(a, b, score_weights)[None], by_kind, score_weights)
     adapted = plain = (a, b) if field is None else field.adapt_pair(a, b)
@@ -310,6 +328,8 @@ class _OneToMany:
     def __init__(
         self, query: Scorable, score_weights: ScoreWeights, field: Field | DomainFields | None, row: int
     ) -> None:
+        if isinstance(field, Field):
+            score_weights = score_weights.of_long_texts
         self._score_weights = score_weights
         self._by_kind = score_weights.by_kind if field is None else field.weights_by_kind(score_weights)
         self._field: Field | None = None
