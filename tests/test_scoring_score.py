@@ -99,7 +99,7 @@ DOCUMENTS = st.builds(card_of, st.integers(0, 10_000), st.integers(1, 7))
 def test_every_part_keeps_its_promises(name: str, a: Card, b: Card, times: int) -> None:
     """Symmetric, in [-1, 1], 1 for a document and itself, and deaf to saying everything several times over."""
     score = part_score(name, a, b, ALL)
-    moved = 0.15 if name == "mean" else 1e-5  # a text said several times has its opening once
+    moved = 0.3 if name == "mean" else 1e-5  # a text said several times has its opening once; these have random chunks
     assert abs(score) <= 1 + ROUNDING
     assert part_score(name, b, a, ALL) == pytest.approx(score, abs=1e-6)
     if len(a.terms.buckets) and len(a.opening.buckets):  # type: ignore[union-attr]
