@@ -377,7 +377,7 @@ def test_a_fault_of_ours_is_trouble_and_not_a_difference(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setattr(diff, "_render", broken)
+    monkeypatch.setattr(diff, "choose_format", broken)
     result = run(capsys, "diff", V1, V1)
     check_trouble(result)
     assert "ZeroDivisionError" in result.err

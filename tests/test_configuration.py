@@ -122,7 +122,7 @@ def test_a_file_that_is_wrong_is_one_sentence(colde: Colde, two: Path, text: str
 @pytest.mark.parametrize(
     ("command", "option", "why"),
     [
-        (("index", ".", "-o", "kept.colde"), 'push = "./elsewhere"', "send documents away"),
+        (("index", ".", "-o", "kept.colde"), 'to = "./elsewhere.lance"', "send documents away"),
         (("index", ".", "-o", "kept.colde"), "drop-missing = true", "write or delete"),
         (("diff", "inner", "inner"), 'reports = "written"', "write or delete"),
         (("serve", "."), 'host = "0.0.0.0"', "let others read them"),

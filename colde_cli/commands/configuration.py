@@ -43,10 +43,10 @@ _REFUSED: Final = {
             "it would write or delete without being asked",
         ),
         (
-            "allow-host cluster host pull push root",
+            "allow-host cluster host root to",
             "it would send documents away, or let others read them, without being asked",
         ),
-        ("password token", "a secret does not belong in a file that others read"),
+        ("password password-file token", "a secret does not belong in a file that others read"),
         ("check debug for-git resume status verify", "it is for one run"),
     )
     for name in names.split()
