@@ -17,7 +17,7 @@ from typing import BinaryIO, NoReturn
 from colde_cli import errors
 from colde_cli.documents.apart import PAGE_ENGINE, read_apart
 from colde_cli.documents.document import Document, FileCopy, shown_as
-from colde_cli.documents.formats import FORMATS, OF_SUFFIX
+from colde_cli.documents.formats import FORMATS, OF_SUFFIX, SEARCHED_SUFFIXES
 from colde_cli.documents.outside import digest_of
 from colde_cli.documents.sandbox import start_reader
 from colde_cli.documents.stages import stage
@@ -255,8 +255,9 @@ def kind_of_file(head: bytes, suffix: str, shown: str) -> str:
     if suffix in OF_SUFFIX:
         return OF_SUFFIX[suffix]
     if suffix:
-        known = ", ".join(sorted(SUPPORTED_SUFFIXES))
-        raise UnsupportedFormatError(f"Cannot read {shown}: {suffix} files are not supported; colde reads {known}.")
+        known = ", ".join(sorted(SEARCHED_SUFFIXES))
+        reads = f"colde reads {known} and, by OCR, pictures"
+        raise UnsupportedFormatError(f"Cannot read {shown}: {suffix} files are not supported; {reads}.")
     return _kind_of_text(start)
 
 
