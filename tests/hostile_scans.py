@@ -45,7 +45,12 @@ def scans(folder: Path) -> None:
     tiny = noise(12, 45)
     small = [(tiny, 5.0 * (place % 100), 20.0 * (place // 100), 4.0, 15.0) for place in range(4_000)]
     pdf(folder / "pictures_4000.pdf", 595, 842, small)
-    pdf(folder / "pages_60.pdf", 595, 842, *[[(Image.new("L", (50, 50), 255 - n), 0, 0, 595, 842)] for n in range(60)])
+    pdf(
+        folder / "pages_60.pdf",
+        595,
+        842,
+        *[[(Image.new("L", (50, 50), 255 - n), 0.0, 0.0, 595.0, 842.0)] for n in range(60)],
+    )
     sheet = canvas.Canvas(str(folder / "lines_5000.pdf"), pagesize=(595, 842), invariant=1)
     sheet.setFont("Helvetica", 2)
     for place in range(5_000):

@@ -65,6 +65,7 @@ def clear(image: Any) -> Any:
     return Image.merge("LA", (Image.new("L", image.size, 0), ink))
 
 
+ORIENTED = bytes.fromhex("4d4d002a000000080001011200030000000100060000") + b"\0\0\0\0"
 FORMS: dict[str, Callable[[Any], bytes]] = {
     "grey": lambda image: stored(image.convert("L"), "PNG", dpi=(150, 150)),
     "colours": lambda image: stored(image, "PNG", dpi=(150, 150)),
@@ -78,7 +79,6 @@ FORMS: dict[str, Callable[[Any], bytes]] = {
     "BMP": lambda image: stored(image, "BMP", dpi=(150, 150)),
     "turned": lambda image: stored(image.rotate(90, expand=True), "JPEG", quality=95, exif=b"Exif\0\0" + ORIENTED),
 }
-ORIENTED = bytes.fromhex("4d4d002a000000080001011200030000000100060000") + b"\0\0\0\0"
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -237,7 +237,7 @@ def test_marks_stand_on_the_words_of_the_picture(
         middle[0] + x * cosine - y * sine,
         middle[1] + x * sine + y * cosine,
     )
-    annotations = [one.get_object() for one in PdfReader(tmp_path / "marked" / "new-annotated.pdf").pages[0]["/Annots"]]
+    annotations = [one.get_object() for one in PdfReader(tmp_path / "marked" / "new-annotated.pdf").pages[0]["/Annots"]]  # type: ignore[attr-defined]
     quads = [[float(value) for value in one["/QuadPoints"]] for one in annotations if one["/Subtype"] == "/Highlight"]
     found = [(sum(quad[::2]) / 4, sum(quad[1::2]) / 4) for quad in quads]
     assert min(math.dist(one, wanted) for one in found) < 4, (found, wanted)

@@ -64,7 +64,7 @@ def test_only_curves_that_never_fall_are_sound(calibration: Calibration, sound: 
 def test_weights_are_listed_by_kind_of_text_in_the_order_of_the_parts() -> None:
     other, of_laws = [0.0, 0.5, 0.25, 0.15, 0.05, 0.05, 0.0], [0.1, 0.2, 0.3, 0.4, 0.0, 0.0, 0.0]
     laws, short = Domain("laws", 0.5, CURVE, *of_laws), Domain("short texts", 0.5, CURVE, mean=0.4, wording=0.6)
-    weights = ScoreWeights(*other, domains=(laws,))
+    weights = ScoreWeights(**dict(zip(PARTS, other, strict=True)), domains=(laws,))  # type: ignore[arg-type]
     assert weights.by_kind.tolist() == [other, of_laws]
     whole = replace(weights, short=short)
     assert whole.by_kind.tolist() == [other, of_laws, [0.0, 0.4, 0.0, 0.0, 0.0, 0.0, 0.6]]

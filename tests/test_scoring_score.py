@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import CENTRE, CONFIG, SIZE, domain_fields, learned, made, opening_of, statistics, unit
+from made_up import CENTRE, CONFIG, SIZE, WEIGHTS, domain_fields, learned, made, opening_of, statistics, unit
 
 from colde_cli.corpus.records import Card
 from colde_cli.encoder.layout import ModelConfig, SystemConfig
@@ -365,11 +365,11 @@ def test_short_texts_have_weights_and_a_verdict_of_their_own() -> None:
 
 def test_within_a_field_short_texts_are_scored_as_long_ones() -> None:
     """So that in a ranking of both the long ones do not come first by their scale."""
-    query, config = made(2, 1.0), replace(CONFIG, score_weights=replace(CONFIG.score_weights, short=SHORT))
+    query, config = made(2, 1.0), replace(CONFIG, score_weights=replace(WEIGHTS, short=SHORT))
     expected = scores_with_many(query, MANY[:20], CONFIG, FIELD)
     assert scores_with_many(query, MANY[:20], config, FIELD) == pytest.approx(expected, abs=1e-12)
     assert document_scores([query] * 20, MANY[:20], config, FIELD) == pytest.approx(expected, abs=1e-6)
-    profile = learn_profile("field", [made(seed) for seed in range(20)], statistics(), config.score_weights)
+    profile = learn_profile("field", [made(seed) for seed in range(20)], statistics(), replace(WEIGHTS, short=SHORT))
     assert np.array_equal(profile.scores, FIELD.profile.scores)
 
 
@@ -378,7 +378,7 @@ def test_from_short_to_long_texts_the_score_passes_without_a_step(
     field: DomainFields | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Texts of 5 to 20 words are scored as short ones, as long ones, and between the two by their share."""
-    config = replace(CONFIG, score_weights=replace(CONFIG.score_weights, short=SHORT))
+    config = replace(CONFIG, score_weights=replace(WEIGHTS, short=SHORT))
     query, documents = made(2, 1.0), MANY[:60]
 
     def scored(short: int, long: int) -> np.ndarray:
