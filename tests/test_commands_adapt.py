@@ -234,10 +234,10 @@ def test_csv_has_a_column_for_the_percentile(capsys: Capture, corpus: Path) -> N
     assert float(first["percentile"]) > 0.78
 
 
-def test_field_none_scores_as_diff_does(capsys: Capture, corpus: Path) -> None:
-    value = run_json(capsys, "rank", corpus / "well-0.txt", corpus, "--field", "none", "-k", "1")
+def test_field_none_scores_as_diff_does(capsys: Capture) -> None:
+    value = run_json(capsys, "rank", V1, EXAMPLES, "--glob", "*.pdf", "--field", "none", "-k", "1")
     (hit,) = value["results"]
-    document = run_json(capsys, "diff", corpus / "well-0.txt", hit["path"])["document"]
+    document = run_json(capsys, "diff", V1, hit["path"])["document"]
     assert value["field"] is None
     assert hit["percentile"] is None
     assert (hit["score"], hit["probability"]) == (document["score"], document["probability"])

@@ -118,7 +118,7 @@ def test_an_error_is_shown_and_announced(browser: Any, address: str, tmp_path: P
     visitor.page.get_by_role("button", name="Search").click()
     alert = visitor.page.get_by_role("alert")
     alert.wait_for()
-    assert "scan.pdf: it is a picture" in alert.inner_text()
+    assert "scan.pdf: it is no picture, or a damaged one" in alert.inner_text()
     assert visitor.page.locator("#file").get_attribute("aria-describedby") == "error"
     visitor.context.close()
 

@@ -201,7 +201,8 @@ class Index(DocumentStore):
     @property
     def ocr(self) -> tuple[str, ...]:
         """The modes of OCR in which its documents were read, the most frequent first: one, unless a run was killed."""
-        rows = self._all("SELECT reading FROM contents GROUP BY reading ORDER BY count(*) DESC, reading")
+        used = "SELECT reading FROM contents WHERE number IN (SELECT content FROM documents)"
+        rows = self._all(f"{used} GROUP BY reading ORDER BY count(*) DESC, reading")
         return tuple(dict.fromkeys(mode_of(reading) for (reading,) in rows))
 
     @property

@@ -8,6 +8,7 @@ index, and comes back from a reader process, as plain data that JSON can hold.
 from __future__ import annotations
 
 import re
+import weakref
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -207,6 +208,8 @@ class FileCopy:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._lock = Lock()
+        # Also in a circle of garbage, such as the frames of an exception, of which Python would end the file first.
+        weakref.finalize(self, file.close)
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
@@ -218,9 +221,6 @@ class FileCopy:
     def close(self) -> None:
         """Delete it."""
         self._file.close()
-
-    def __del__(self) -> None:
-        self.close()
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """A document that goes to another process leaves it behind."""
