@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -33,7 +33,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.finding import ALL, Filter, Skipped, file_identity, has_section, in_glob, is_sqlite
+from colde_cli.corpus.finding import ALL, Filter, Skipped, has_section, in_glob, is_sqlite
 from colde_cli.corpus.records import Card, mode_of
 from colde_cli.corpus.stores import DocumentStore, IndexedDocument, IndexedModel, Kept, damaged, decoded, shown_path
 from colde_cli.errors import BadIndexError
@@ -275,16 +275,9 @@ class Index(DocumentStore):
         row: Kept | None = self._first(f"SELECT d.path, {record} WHERE d.number = ?", number)
         return row
 
-    def numbers_of(self, path: str | Path) -> tuple[int, ...]:
-        """The numbers of the documents that are this file, by whatever name or link."""
-        if str(path) in ("", "-"):
-            return ()
-        names = {os.fsencode(os.path.abspath(path)), os.fsencode(os.path.realpath(path))}  # noqa: PTH100
-        itself = file_identity(path)
-        size = -1 if itself is None else os.stat(path).st_size  # noqa: PTH116 - beside `file_identity`
+    def _alike(self, names: Collection[bytes], size: int) -> Iterable[tuple[int, bytes]]:
         query = "SELECT number, path FROM documents WHERE path IN (?, ?) OR size = ?"
-        rows = self._all(query, min(names), max(names), size)
-        return tuple(number for number, other in rows if other in names or file_identity(other) == itself)
+        return self._all(query, min(names), max(names), size)
 
     def half_read(self, chosen: Filter = ALL) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The documents of which something could not be read, with the sentences that say what, by path."""

@@ -20,7 +20,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.finding import ALL, Filter, Skipped, file_identity, is_url
+from colde_cli.corpus.finding import ALL, Filter, Skipped, is_url
 from colde_cli.corpus.first_stage import HEAVIEST, Measure
 from colde_cli.corpus.records import Card, mode_of
 from colde_cli.corpus.stores import (
@@ -253,16 +253,10 @@ class LanceIndex(DocumentStore):
             return row["path"], row[f"{part}_checksum"], row[part]
         return None
 
-    def numbers_of(self, path: str | Path) -> tuple[int, ...]:
-        """See `DocumentStore`."""
-        if str(path) in ("", "-"):
-            return ()
-        names = {os.fsencode(os.path.abspath(path)), os.fsencode(os.path.realpath(path))}  # noqa: PTH100
-        itself = file_identity(path)
-        size = -1 if itself is None else os.stat(path).st_size  # noqa: PTH116 - beside `file_identity`
+    def _alike(self, names: Collection[bytes], size: int) -> Iterable[tuple[int, bytes]]:
         listed = ", ".join(map(bytes_literal, sorted(names)))
         rows = self.rows(("path",), f"{DOCUMENT} AND source = '' AND (path IN ({listed}) OR size = {size})")
-        return tuple(row["_rowid"] for row in rows if row["path"] in names or file_identity(row["path"]) == itself)
+        return ((row["_rowid"], row["path"]) for row in rows)
 
     def half_read(self, chosen: Filter = ALL) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """See `DocumentStore`."""

@@ -10,7 +10,7 @@ import json
 import os
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.finding import ALL, Filter, Skipped
+from colde_cli.corpus.finding import ALL, Filter, Skipped, file_identity
 from colde_cli.corpus.records import Arrays, Card, Header, encoding_of, passages_of, unpack
 from colde_cli.documents.document import Document, document_of
 from colde_cli.documents.passages import Passage
@@ -148,9 +148,19 @@ class DocumentStore(ABC):
     def all_cards(self, chosen: Filter = ALL, after: int = -1) -> Iterator[tuple[int, Card]]:
         """Numbers and cards in the order of numbers, read one after the other; `after` leaves out earlier numbers."""
 
-    @abstractmethod
     def numbers_of(self, path: str | Path) -> tuple[int, ...]:
         """The numbers of the documents that are this file, by whatever name or link."""
+        if str(path) in ("", "-"):
+            return ()
+        names = {os.fsencode(os.path.abspath(path)), os.fsencode(os.path.realpath(path))}  # noqa: PTH100
+        itself = file_identity(path)
+        size = -1 if itself is None else os.stat(path).st_size  # noqa: PTH116 - beside `file_identity`
+        rows = self._alike(names, size)
+        return tuple(number for number, other in rows if other in names or file_identity(other) == itself)
+
+    @abstractmethod
+    def _alike(self, names: Collection[bytes], size: int) -> Iterable[tuple[int, bytes]]:
+        """Number and path of the documents that have one of these paths, or as many bytes."""
 
     @abstractmethod
     def half_read(self, chosen: Filter = ALL) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -208,7 +208,7 @@ class FileCopy:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._lock = Lock()
-        # Also in a circle of garbage, such as the frames of an exception, of which Python would end the file first.
+        # An exception can hold both in a circle. With `__del__` Python may then collect the file first, still open.
         weakref.finalize(self, file.close)
 
     @contextmanager

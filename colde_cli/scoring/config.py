@@ -157,7 +157,7 @@ class ScoreWeights:
     def of_long_texts(self) -> ScoreWeights:
         """The weights without those of short texts, for rankings in which short and long texts stand together.
 
-        Short texts alone are scored lower than long ones that are as close, by how little of their wording is the same.
+        The weights of short texts give lower scores to pairs that are equally close: long texts would come first.
         """
         return replace(self, short=None)
 

@@ -250,8 +250,9 @@ def cosine(a: FloatArray, b: FloatArray) -> float:
 def subject_vectors(vectors: FloatArray, lengths: Ints) -> FloatArray:
     """What each of B documents is about: the weighted mean of its centred unit chunk vectors, at unit length, [B, H].
 
-    In a plain mean, what a text says again and again drowns what it says once, and its opening, which says what it is
-    about, counts no more than any other chunk. The weight of chunk i is (1 + a exp(-p_i / s)) / (1 + r max(0, c_i)):
+    A plain mean counts what a text repeats as often as it is said, and its opening no more than any other chunk. Here
+    repeated matter counts less and the opening more. Chunk i has the weight
+    (1 + a exp(-p_i / s)) / (1 + r max(0, c_i)):
     p_i is its place from 0 (first) to 1 (last), c_i its product with the plain mean. Both are relative to the text, so
     that one of which every chunk is repeated hardly changes. What the weights are worth, and how the constants were
     chosen: `benchmarks/results/laboratory.md`.
