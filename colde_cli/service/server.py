@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 from collections.abc import Iterator
@@ -37,7 +38,7 @@ class Connection(H11Protocol):  # type: ignore[misc]  # uvicorn is not looked in
         for those, most in ((of_address, OF_AN_ADDRESS), (self.connections, CONNECTIONS)):
             if len(those) > most:
                 waiting = [one for one in those if one is not self and one.deadline is not None]
-                min(waiting, key=lambda one: one.since, default=self).turn_away("429 Too Many Requests", "5")
+                min(waiting, key=lambda one: one.since, default=self).turn_away("429 Too Many Requests", 5)
 
     def data_received(self, data: bytes) -> None:
         """Take what arrives; a head that is whole has no deadline."""
@@ -57,17 +58,32 @@ class Connection(H11Protocol):  # type: ignore[misc]  # uvicorn is not looked in
         self._stop_clock()
         super().connection_lost(exc)
 
-    def turn_away(self, status: str, retry: str) -> None:
-        """Answer in a line, as nothing was asked yet, and close."""
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP. Where it is the body of a request, that request ends as if its client had left.
+
+        uvicorn would let the request answer as well, and write a traceback for each such body.
+        """
+        begun = False
+        if self.cycle is not None and not self.cycle.response_complete:
+            begun, self.cycle.disconnected = self.cycle.response_started, True
+            self.cycle.message_event.set()
+        if begun:
+            self.transport.close()
+        else:
+            self.turn_away("400 Bad Request")
+
+    def turn_away(self, status: str, retry_seconds: int | None = None) -> None:
+        """Answer in a line, before anything is answered, and close."""
         self._stop_clock()
         self.connections.discard(self)
         if not self.transport.is_closing():
-            lines = (f"HTTP/1.1 {status}", f"Retry-After: {retry}", "Content-Length: 0", "Connection: close", "", "")
+            retry = [] if retry_seconds is None else [f"Retry-After: {retry_seconds}"]
+            lines = (f"HTTP/1.1 {status}", *retry, "Content-Length: 0", "Connection: close", "", "")
             self.transport.write("\r\n".join(lines).encode())
             self.transport.close()
 
     def _late(self) -> None:
-        self.turn_away("408 Request Timeout", "1")
+        self.turn_away("408 Request Timeout", 1)
 
     def _stop_clock(self) -> None:
         if self.deadline is not None:
@@ -106,9 +122,11 @@ def address_of(place: socket.socket) -> str:
 
 def run(app: App, place: socket.socket) -> None:
     """Serve until Ctrl-C."""
+    # What strangers send wrongly would fill the log.
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)
     config = uvicorn.Config(
         app,
-        log_level="error",  # what strangers send wrongly would fill the log
+        log_level="error",
         access_log=False,
         server_header=False,
         proxy_headers=False,
