@@ -47,7 +47,7 @@ def client(folder: Path, encoder: DocumentEncoder, token: str | None = None, **l
     from colde_cli.service.http import create_app
     from colde_cli.service.requests import Settings
 
-    settings = Settings(**{"seconds": 900, **limits})
+    settings = Settings(**{"seconds": 120, **limits})
     access = Access.of("127.0.0.1", token, ("papers.example",), settings.upload_bytes, settings.seconds)
     app = create_app(ServedCorpus(folder, encoder), access, settings)
     return TestClient(app, base_url=ADDRESS, raise_server_exceptions=False, follow_redirects=False)
@@ -58,7 +58,7 @@ def study() -> tuple[str, bytes, str]:
     return ("study.pdf", Path(V1).read_bytes(), "application/pdf")
 
 
-PATIENT = ("--timeout", "15m")
+PATIENT = ("--timeout", "2m")
 """For requests that are to end well on a busy machine, too."""
 
 
@@ -88,6 +88,6 @@ def running(place: Path | str, *options: str, **environment: str) -> Iterator[tu
     finally:
         process.terminate()
         try:
-            process.communicate(timeout=300)  # also reads on: it may have more to say than a pipe holds
+            process.communicate(timeout=120)  # also reads on: it may have more to say than a pipe holds
         finally:
             process.kill()

@@ -313,7 +313,7 @@ def test_an_interrupt_while_the_program_loads_ends_it_in_silence(to_group: bool)
                 process.kill()
                 break  # this version of Python does less until the command begins
             (os.killpg if to_group else os.kill)(process.pid, signal.SIGINT)
-            assert process.communicate(timeout=60) == (b"", b""), moment
+            assert process.communicate(timeout=120) == (b"", b""), moment
             assert process.returncode == 130, moment
         interrupted += 1
         wait_until_gone(process.pid)

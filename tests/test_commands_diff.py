@@ -264,7 +264,7 @@ def test_output_may_be_a_device_a_pipe_or_a_link(tmp_path: Path, capsys: Capture
     os.mkfifo(pipe)
     reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
     assert run(capsys, "diff", a, b, "-o", pipe).status == 1
-    assert json.loads(reader.communicate(timeout=600)[0])["schema"] == "colde.diff/2"
+    assert json.loads(reader.communicate(timeout=120)[0])["schema"] == "colde.diff/2"
     assert pipe.is_fifo()
 
 

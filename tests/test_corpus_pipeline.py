@@ -117,7 +117,7 @@ def test_closing_ends_the_encoder_in_the_middle_of_a_window(tmp_path: Path, enco
 
     class InTurn(CorpusReader):
         def read(self, source: str | Path) -> Document:
-            assert source == first or given.wait(600)
+            assert source == first or given.wait(120)
             return super().read(source)
 
     class Counted(Watched):
@@ -139,7 +139,7 @@ def test_closing_ends_the_encoder_in_the_middle_of_a_window(tmp_path: Path, enco
     with closing(encode_files([first, second], counted, InTurn())) as items:
         next(items)
         given.set()
-        assert going.wait(600)
+        assert going.wait(120)
     assert len(done) < 100
 
 

@@ -139,7 +139,7 @@ def test_another_thread_ends_the_readers_that_a_thread_waits_for(program: str) -
 
     reading = threading.Thread(target=read)
     reading.start()
-    assert begun.wait(300)
+    assert begun.wait(120)
     known["end"]()
     reading.join(100)
     assert not reading.is_alive()

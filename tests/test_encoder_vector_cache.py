@@ -196,7 +196,7 @@ def test_processes_may_write_at_the_same_time(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-W", "error", "-c", script, str(tmp_path)]
     running = [subprocess.Popen([*command, name]) for name in ("one", "two")]
-    assert [process.wait(600) for process in running] == [0, 0]
+    assert [process.wait(120) for process in running] == [0, 0]
     assert Cache(tmp_path, 10**9).count() == 2 * 60 * 20
 
 

@@ -54,7 +54,7 @@ def _at_port(port: int, code: str, *arguments: object) -> list[subprocess.Comple
         for number in range(2)
     ]
     try:
-        said = [process.communicate(timeout=1800) for process in started]
+        said = [process.communicate(timeout=120) for process in started]
     finally:
         for process in started:
             process.kill()

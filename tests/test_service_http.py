@@ -510,14 +510,14 @@ def test_more_requests_than_places_are_told_to_come_again(
 
     def slow(corpus: ServedCorpus, glob: str | None = None) -> Any:
         busy.set()
-        free.wait(600)
+        free.wait(120)
         return listing(corpus, glob)
 
     monkeypatch.setattr(ServedCorpus, "documents", slow)
     with client(folder, kept, threads=1, waiting=0) as narrow:
         first = threading.Thread(target=narrow.get, args=("/v1/documents",))
         first.start()
-        assert busy.wait(600)
+        assert busy.wait(120)
         answer = narrow.get("/v1/documents")
         problem(narrow.get("/v1/ready"), 503, "Too many requests")
         assert narrow.get("/v1/health").status_code == 200
@@ -551,7 +551,7 @@ def test_a_request_has_a_time_limit_and_leaves_no_work_behind(
             answer = hasty.post("/v1/rank", files={"file": ("q.md", QUERY)})
             if begun.is_set():  # else the machine was too busy to begin in time
                 problem(answer, 503, f"longer than {seconds:g} seconds")
-                assert ended.wait(600)
+                assert ended.wait(120)
                 return
     pytest.fail("the request never began")
 

@@ -303,12 +303,12 @@ def test_a_call_is_cancelled_tells_how_far_it_is_and_holds_up_no_other(
         async with Client(create_server(Library([tmp_path], Model(encoder)))) as client:
             arguments = {"query": "a.md", "corpus": "."}
             long = asyncio.create_task(client.call_tool("rank", arguments, progress_callback=tell))
-            await asyncio.wait_for(begun.wait(), 300)
+            await asyncio.wait_for(begun.wait(), 120)
             text, _ = await call(client, "compare", a="a.md", b="b.md")
             assert "only one word" in text or "edited" in text
             assert not ended.is_set()
             long.cancel()
-            assert await asyncio.to_thread(ended.wait, 300)
+            assert await asyncio.to_thread(ended.wait, 120)
 
     asyncio.run(talk())
     assert told == sorted(told)

@@ -46,7 +46,7 @@ def connect(address: str) -> socket.socket:
     parts = urlsplit(address)
     assert parts.hostname
     assert parts.port
-    return socket.create_connection((parts.hostname, parts.port), timeout=900)
+    return socket.create_connection((parts.hostname, parts.port), timeout=120)
 
 
 def body_of(name: str, content: bytes) -> bytes:
@@ -70,7 +70,7 @@ def answer(connection: socket.socket) -> tuple[int, bytes]:
 
 
 def healthy(address: str) -> bool:
-    with urllib.request.urlopen(f"{address}/v1/health", timeout=900) as found:
+    with urllib.request.urlopen(f"{address}/v1/health", timeout=120) as found:
         return bool(json.load(found)["status"] == "ok")
 
 
@@ -174,7 +174,7 @@ def test_ctrl_c_ends_it_quietly_and_the_port_is_free_again(folder: Path, cache: 
     with running(folder, "--host", own, COLDE_CACHE_DIR=cache) as (address, process):
         assert healthy(address)
         process.send_signal(signal.SIGINT)
-        assert process.wait(600) == 0
+        assert process.wait(120) == 0
         assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()
         with socket.socket() as again:

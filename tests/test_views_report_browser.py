@@ -32,7 +32,7 @@ BROWSER = next(
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 pytestmark = [needs_browser, pytest.mark.slow]
 WIDE, NARROW = {"width": 1400, "height": 900}, {"width": 360, "height": 740}
-PATIENCE = 600_000
+PATIENCE = 120_000
 """Milliseconds to wait for what a page must show in the end: a busy machine is no failure."""
 playwright.expect.set_options(timeout=PATIENCE)
 
