@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from colde_cli.app import main as main_of_colde
+from colde_cli.commands.app import main as main_of_colde
 from colde_cli.documents.sandbox import end_idle
 
 MAX_SECONDS, MAX_SECONDS_OF_OCR = 20.0, 240.0

@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WORDS = "ba ke li mo nu ra se ti vo za pel dar gon fis".split()
 _CHILD = """
 import colde_cli.corpus.index_update as indexing
-from colde_cli.app import main
+from colde_cli.commands.app import main
 indexing._COMMIT_SECONDS = 0.02
 main()
 """

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from index_kills import make_corpus, make_text
 
-from colde_cli.app import main as main_of_colde
+from colde_cli.commands.app import main as main_of_colde
 from colde_cli.documents.sandbox import end_idle
 
 _LOADED = (

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from colde_cli import errors, types
     from colde_cli.errors import ColdeError, DocumentError, ModelError, OptionError, PasswordError
-    from colde_cli.kept_model import (
+    from colde_cli.model_api import (
+        Model,
         adapt,
         clusters,
         comments,
@@ -35,11 +36,10 @@ if TYPE_CHECKING:
         merge,
         open_index,
         rank,
-        read,
         verify,
     )
-    from colde_cli.model_api import Model
     from colde_cli.settings import VERSION as __version__  # noqa: N811
+    from colde_cli.similarity.sources import read
     from colde_cli.types import (
         Cache,
         Clusters,
@@ -101,30 +101,20 @@ __all__ = [
     "verify",
 ]
 
-_EARLIER = frozenset("compare_encodings extents find_files ignoring is_index open_encoder rank_files select".split())
-"""Functions that stood here in earlier versions, beside all types and errors; now `types` has them."""
-
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a public name may be of any type
     """Import the module that defines a name when the name is first used (PEP 562)."""
     from importlib import import_module  # takes a moment, in which Ctrl-C would print a traceback
 
-    if name == "__version__":
-        return import_module("colde_cli.settings").VERSION
     if name in ("errors", "types"):
         return import_module(f"colde_cli.{name}")
-    if name.endswith("Error"):
-        home = "errors"
-    elif name in _EARLIER or (name[0].isupper() and name != "Model"):
-        home = "types"
-    elif name in __all__:
-        home = "model_api" if name == "Model" else "kept_model"
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "__version__":
+        value = import_module("colde_cli.settings").VERSION
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"colde_cli.{home}")
-    if not hasattr(module, name):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(module, name)
+        home = "errors" if name.endswith("Error") else "types" if name[0].isupper() and name != "Model" else "model_api"
+        value = getattr(import_module(f"colde_cli.{home}"), name)
     globals()[name] = value
     return value
 

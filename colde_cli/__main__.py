@@ -42,7 +42,7 @@ def _status() -> str | int | None:
     """Run the command line; the status with which it ends."""
     try:
         try:
-            from colde_cli import app
+            from colde_cli.commands import app
 
             _on_interrupt(_signal.default_int_handler)
             app.main()

@@ -19,7 +19,7 @@
     ├── RequestError                a request that the service turns down
     └── OptionError                 options that contradict each other or the input
 
-`colde_cli.app` is the one place where a `ColdeError` becomes a red line on stderr and status 2.
+`colde_cli.commands.app` is the one place where a `ColdeError` becomes a red line on stderr and status 2.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ from colde_cli.similarity.sources import (
     read,
     read_both,
     read_templates,
+    tell,
     wrong_argument,
 )
 
@@ -245,7 +246,7 @@ class Model:
             documents = [with_language_warning(document, encoder.chunk) for document in (first, second)]
             if labels is not None:
                 documents = [replace(it, path=label) for it, label in zip(documents, labels, strict=True)]
-            _tell(on_read, *templates, *documents)
+            tell(on_read, *templates, *documents)
             one, two = (
                 encoder.encode_later(documents, progress)
                 if first.sections and second.sections
@@ -375,7 +376,7 @@ class Model:
             templates, boilerplate = read_templates(ignore, password, ocr)
             reader = CorpusReader(password, boilerplate, ocr)
             encoding = encode_query(query, encoder, reader)
-            _tell(on_read, *templates, encoding.document)
+            tell(on_read, *templates, encoding.document)
             options: dict[str, Any] = {"chosen": narrowed, "field": profile, "progress": progress}
             options |= {"top": top, "min_score": min_score, "explain": explain}
             if is_index:
@@ -565,12 +566,6 @@ class Model:
         return history_of(steps_of(told, encoder, ignore, profile, progress))
 
 
-def _tell(on_read: OnRead | None, *documents: Document) -> None:
-    if on_read is not None:
-        for document in documents:
-            on_read(document)
-
-
 def _field(name_or_folder: str | Path | None, encoder: colde_cli.types.DocumentEncoder) -> colde_cli.types.Field | None:
     if name_or_folder is None:
         return None
@@ -597,3 +592,9 @@ def _opened(
         raise OptionError(f"{index} is an index of whole documents; leave out {called('ignore.like')}.")
     with open_index(index) as opened:
         yield opened, ()
+
+
+KEPT = Model()  # whose methods are functions of the package
+adapt, clusters, comments, compare = KEPT.adapt, KEPT.clusters, KEPT.comments, KEPT.compare
+compare_folders, encode, history, index = KEPT.compare_folders, KEPT.encode, KEPT.history, KEPT.index
+merge, rank = KEPT.merge, KEPT.rank

@@ -36,7 +36,7 @@ def commands() -> dict[str, Any]:
     sys.path.insert(0, str(ROOT))
     from typer.main import get_command
 
-    from colde_cli.app import app
+    from colde_cli.commands.app import app
 
     return dict(_walk("colde", get_command(app)))
 

@@ -21,7 +21,7 @@ from unittest.mock import patch
 import jsonschema
 import pytest
 
-from colde_cli.app import main
+from colde_cli.commands.app import main
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"

@@ -71,9 +71,7 @@ def test_a_model_is_loaded_by_name_when_it_is_needed(model_folder: Path, texts: 
         absent.compare(*texts[:2])
 
 
-def test_functions_use_a_model_that_is_kept_or_the_one_that_they_are_given(
-    model: Model, texts: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_functions_use_a_model_that_is_kept(model: Model, texts: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
 
     def open_encoder(name: str, **_: object) -> DocumentEncoder:
@@ -81,16 +79,11 @@ def test_functions_use_a_model_that_is_kept_or_the_one_that_they_are_given(
         return model.encoder
 
     monkeypatch.setattr("colde_cli.encoder.loading.open_encoder", open_encoder)
-    monkeypatch.setattr("colde_cli.kept_model._KEPT._encoder", None)
+    monkeypatch.setattr("colde_cli.model_api.KEPT._encoder", None)
     wanted = model.compare(*texts[:2]).to_dict()
     for _ in range(2):
         assert compare(*texts[:2]).to_dict() == wanted
     assert opened == ["colde-minilm-l6"]
-    named: Callable[..., Comparison] = compare  # as in versions that had no Model
-    for chosen in ({"encoder": model.encoder}, {"encoder": lambda: model.encoder}, {"model": model}):
-        assert named(*texts[:2], **chosen).to_dict() == wanted
-    named(*texts[:2], model="other", device="cpu")
-    assert opened[1:] == ["other"]
 
 
 def test_a_model_goes_to_another_process(model: Model, texts: list[Path], tmp_path: Path) -> None:
@@ -342,14 +335,12 @@ def test_a_progress_hears_of_every_file(model: Model, texts: list[Path]) -> None
     assert sum(told) == 2
 
 
-def test_every_public_name_is_there_and_earlier_ones_too() -> None:
+def test_every_public_name_is_there() -> None:
     names = colde_cli.__all__
     assert all(getattr(colde_cli, name) is not None for name in names)
     assert list(names) == sorted(names)
     assert len(names) <= 38
     assert set(names) <= set(dir(colde_cli))
-    for earlier in ("Encoder", "Hit", "MissingFileError", "compare_encodings", "open_encoder", "rank_files", "select"):
-        assert getattr(colde_cli, earlier).__name__ == earlier
     for absent in ("nonesuch", "Nonesuch", "NonesuchError"):
         with pytest.raises(AttributeError, match=absent):
             getattr(colde_cli, absent)

@@ -20,7 +20,7 @@ from command_line import OTHER, ROOT, V1, V2, Run, check_trouble, run, run_here,
 from pypdf import PdfWriter
 
 import colde_cli
-from colde_cli.app import app
+from colde_cli.commands.app import app
 
 Capture = pytest.CaptureFixture[str]
 PLAIN = str(ROOT / "CONTRIBUTING.md")
@@ -243,7 +243,7 @@ def wait_until_it_reads(process: subprocess.Popen[bytes]) -> None:
 def test_an_interrupt_is_status_130_without_a_traceback() -> None:
     # A shell starts what runs in the background with interrupts ignored, and so would be this test's process.
     heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    code = f"{heard}; from colde_cli.app import main; main()"
+    code = f"{heard}; from colde_cli.commands.app import main; main()"
     arguments = [sys.executable, "-c", code, "diff", "-", V1]
     with subprocess.Popen(arguments, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         wait_until_it_reads(process)
@@ -344,7 +344,7 @@ def turn(event, arguments):
 
 sys.argv = ["colde", "models"]
 sys.addaudithook(turn)
-from colde_cli.app import main
+from colde_cli.commands.app import main
 main()
 """
     assert run_python(turned) == Run(130, "", "")

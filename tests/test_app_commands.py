@@ -11,7 +11,7 @@ import typer
 from command_line import ROOT, run_process, run_python
 from typer.testing import CliRunner
 
-from colde_cli.app import COMMANDS, HIDDEN, ColdeCommand, Commands
+from colde_cli.commands.app import COMMANDS, HIDDEN, ColdeCommand, Commands
 
 
 def test_the_help_says_of_each_command_what_the_command_says() -> None:
@@ -23,7 +23,7 @@ def test_the_help_says_of_each_command_what_the_command_says() -> None:
 def test_every_file_of_a_command_is_listed() -> None:
     files = {path.stem for path in (ROOT / "colde_cli" / "commands").glob("*.py")}
     known = {name.replace("-", "_") for name in Commands()}
-    assert files - known == {"__init__", "configuration", "options", "pair_reports", "reading_options"}
+    assert files - known == {"__init__", "app", "configuration", "options", "pair_reports", "reading_options"}
 
 
 def test_an_unknown_command_is_not_imported() -> None:
@@ -34,7 +34,8 @@ def test_an_unknown_command_is_not_imported() -> None:
 
 def loaded(*arguments: str) -> set[str]:
     """The modules that a command has loaded at its end."""
-    code = "import sys; from colde_cli.app import app; app(sys.argv[1:], standalone_mode=False); print(*sys.modules)"
+    code = "import sys; from colde_cli.commands.app import app; app(sys.argv[1:], standalone_mode=False)"
+    code += "; print(*sys.modules)"
     done = run_python(code, *arguments)
     assert done.status == 0, done.err
     return set(done.out.split())

@@ -15,7 +15,7 @@ from judged_data import write_judged
 from late import needs
 from typer.testing import CliRunner
 
-from colde_cli.app import app
+from colde_cli.commands.app import app
 from colde_cli.scoring.config import PARTS
 
 pytestmark = [needs("scipy"), pytest.mark.usefixtures("kept_cache")]

@@ -196,7 +196,7 @@ def test_a_run_in_many_pieces_gives_the_same_model(data: Path, backbone: Path, t
 def test_a_disk_that_takes_no_more_is_not_called_standard_output(data: Path, backbone: Path, tmp_path: Path) -> None:
     """No file may grow beyond the limit, as on a disk that is full: the system's error names none."""
     code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
-    code += "from colde_cli.app import main; main()"
+    code += "from colde_cli.commands.app import main; main()"
     given = ["train", data, "-o", tmp_path / "mine", "--backbone", backbone, *QUICK]
     done = subprocess.run([sys.executable, "-c", code, *map(str, given)], capture_output=True, text=True, check=False)
     assert done.returncode == 2

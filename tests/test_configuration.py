@@ -14,8 +14,8 @@ import typer
 from command_line import Run, run
 from permissions import POSIX, permissions_count
 
-from colde_cli.app import app
 from colde_cli.commands import configuration
+from colde_cli.commands.app import app
 from colde_cli.errors import OptionError
 
 Colde = Callable[..., Run]

@@ -256,7 +256,7 @@ def loaded(*arguments: str) -> set[str]:
 @pytest.mark.parametrize("arguments", [("--help",), ("diff", "--help"), ("rank", "--help"), ("--version",)])
 def test_help_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
     modules = loaded(*arguments)
-    assert "colde_cli.app" in modules
+    assert "colde_cli.commands.app" in modules
     tops = {module.partition(".")[0] for module in modules}
     assert not tops & set(HEAVY)
 

@@ -159,7 +159,7 @@ def test_without_the_extra_the_command_says_how_to_get_it(tmp_path: Path, comman
         "import sys, importlib.util as util; real = util.find_spec\n"
         f"util.find_spec = lambda name, *rest: None if name == {module!r} else real(name, *rest)\n"
         f"sys.argv = ['colde', {command!r}] + {[str(tmp_path)] if command == 'serve' else []!r}\n"
-        "from colde_cli.app import main; main()\n"
+        "from colde_cli.commands.app import main; main()\n"
     )
     done = run_python(code)
     assert f"pip install 'colde[{command}]'" in done.err

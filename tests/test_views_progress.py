@@ -66,7 +66,7 @@ def on_a_terminal(tmp_path: Path, *arguments: str) -> str:
     """
     code = (
         "from colde_cli.views import progress; progress._DELAY, progress._PAUSE = 0.0, 0.01\n"
-        "from colde_cli.app import main; main()"
+        "from colde_cli.commands.app import main; main()"
     )
     ours, theirs = pty.openpty()
     process = subprocess.Popen(

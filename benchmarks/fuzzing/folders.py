@@ -64,8 +64,8 @@ def run_toml(data: bytes) -> None:
     import typer
     from typer.main import get_command
 
-    from colde_cli.app import app
     from colde_cli.commands import configuration
+    from colde_cli.commands.app import app
     from colde_cli.errors import ColdeError
 
     group = _memo.setdefault("group", get_command(app))

@@ -65,7 +65,7 @@ def format_option(formats: str, default: str = "a table") -> Any:  # noqa: ANN40
 
 
 def keep_for_main(context: typer.Context, parameter: typer.CallbackParam, value: bool) -> bool:
-    """Callback: keep a switch for `colde_cli.app.main`, which needs it after a command has failed."""
+    """Callback: keep a switch for `colde_cli.commands.app.main`, which needs it after a command has failed."""
     context.ensure_object(dict)[parameter.name] = value
     return value
 

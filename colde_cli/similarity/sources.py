@@ -231,3 +231,10 @@ def read_templates(
 
     templates = tuple(read_file(path, password=password, ocr=ocr) for path in ignore.like)
     return templates, Boilerplate(templates, ignore)
+
+
+def tell(on_read: OnRead | None, *documents: Document) -> None:
+    """Call `on_read`, if there is one, with each document."""
+    if on_read is not None:
+        for document in documents:
+            on_read(document)
