@@ -133,7 +133,8 @@ def measure(corpus: Corpus, encoder: DocumentEncoder, queries: Sequence[int]) ->
     field = learn_field("corpus", cards, encoder)
     assert encoder.config.score_weights is not None
     stage = Measure(field, encoder.config.score_weights)
-    segment = stage.segment(range(len(cards)), cards)
+    segment = stage.segment(enumerate(cards))
+    assert segment is not None
     chunks = np.array([len(card.shares) for card in cards])
     seconds, controls = {"exact": 0.0, "first": 0.0}, corpus.controls()
     for query in queries:
@@ -141,7 +142,7 @@ def measure(corpus: Corpus, encoder: DocumentEncoder, queries: Sequence[int]) ->
         others = np.delete(np.arange(len(cards)), query)
         start = time.perf_counter()
         first = stage.query(card)
-        parts = segment.vectors.products(first.vector), segment.postings.sums(first.words)
+        parts = segment.products(first.vector), segment.sums(first.words)
         both = fused(*parts, first)
         seconds["first"] += time.perf_counter() - start
         start = time.perf_counter()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +15,14 @@ from made_up import WEIGHTS, MadeUp, learned, made, statistics
 from colde_cli.corpus import side_file
 from colde_cli.corpus.first_stage import (
     HEAVIEST,
+    NO_TERMS,
     Measure,
-    Postings,
     Segment,
-    ShortVectors,
-    ShortWords,
     best,
     candidates,
     fused,
+    heaviest,
+    words_read,
 )
 from colde_cli.corpus.side_file import CandidateFile, build
 from colde_cli.scoring.config import ScoreWeights
@@ -45,14 +44,23 @@ def wordy(seed: int, words: int) -> Terms:
     return Terms(buckets, (weights / np.linalg.norm(weights)).astype(np.float32))
 
 
-def blocks(documents: Sequence[MadeUp], size: int = 7) -> list[list[tuple[int, MadeUp]]]:
+def numbered(documents: Sequence[MadeUp], first: int = 0) -> Iterator[tuple[int, MadeUp]]:
     """The documents with even numbers as their ids."""
-    numbered = [(2 * number, document) for number, document in enumerate(documents)]
-    return [numbered[start : start + size] for start in range(0, len(numbered), size)]
+    return ((2 * number, document) for number, document in enumerate(documents, first))
 
 
-def segment(documents: Sequence[MadeUp], field: Field | None = FIELD) -> Segment:
-    return Measure(field, WEIGHTS).segment([2 * number for number in range(len(documents))], documents)
+def segment(documents: Sequence[MadeUp], field: Field | None = FIELD, first: int = 0) -> Segment:
+    found = Measure(field, WEIGHTS).segment(numbered(documents, first))
+    assert found is not None
+    return found
+
+
+def of_vectors(vectors: np.ndarray) -> Segment:
+    return Segment.of(range(len(vectors)), [vectors], [NO_TERMS] * len(vectors))
+
+
+def of_words(*words: Terms) -> Segment:
+    return Segment.of(range(len(words)), [np.zeros((len(words), 2), np.float32)], words)
 
 
 @pytest.mark.slow
@@ -61,46 +69,47 @@ def test_products_are_those_of_the_matrix(seed: int, rows: int, size: int) -> No
     generator = np.random.default_rng(seed)
     vectors = generator.normal(size=(rows, size)).astype(np.float32)
     query = generator.normal(size=size).astype(np.float32)
-    short = ShortVectors.of(vectors)
+    short = of_vectors(vectors)
     rounding = np.abs(vectors).max(axis=1) / 127 / 2 * np.abs(query).sum()
     assert (np.abs(short.products(query) - vectors @ query) <= rounding + 1e-4).all()
-    plain = (short.values.astype(np.float32) * short.scales[:, None]) @ query
+    plain = (short.values.astype(np.float32) * short.vector_scales[:, None]) @ query
     assert short.products(query) == pytest.approx(plain, rel=1e-4, abs=1e-4)
 
 
 def test_a_vector_of_zeros_resembles_nothing() -> None:
-    assert ShortVectors.of(np.zeros((2, 3), np.float32)).products(np.ones(3, np.float32)).tolist() == [0, 0]
+    assert of_vectors(np.zeros((2, 3), np.float32)).products(np.ones(3, np.float32)).tolist() == [0, 0]
 
 
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=8), st.integers(0, 300))
 def test_sums_of_inverted_lists_are_dense_sums(lengths: list[int], own: int) -> None:
     documents = [wordy(seed, length) for seed, length in enumerate(lengths)]
-    query, words = wordy(99, own), ShortWords.of(documents)
-    short = np.zeros((len(documents), 2 * BUCKETS), np.float32)
-    rows = np.repeat(np.arange(len(documents)), words.lengths)
-    short[rows, words.buckets] = words.weights * words.scales[rows]
-    dense = short[:, query.buckets] @ query.weights
-    assert Postings.of(words).sums(query) == pytest.approx(dense, abs=1e-5)
+    query, rounding = wordy(99, own), max(float(words.weights.max(initial=0.0)) for words in documents) / 510
+    dense = np.zeros((len(documents), 2 * BUCKETS), np.float32)
+    for row, words in zip(dense, documents, strict=True):
+        kept = heaviest(words)
+        row[kept.buckets] = kept.weights
+    bound = rounding * float(query.weights.sum()) + 1e-5
+    assert of_words(*documents).sums(query) == pytest.approx(dense[:, query.buckets] @ query.weights, abs=bound)
 
 
 def test_few_words_are_kept_whole_and_of_many_the_heaviest() -> None:
     few, many = wordy(1, HEAVIEST), wordy(2, 5 * HEAVIEST)
-    words = ShortWords.of([few, many])
-    assert words.lengths.tolist() == [HEAVIEST, HEAVIEST]
-    assert words.buckets[:HEAVIEST].tolist() == few.buckets.tolist()
-    kept = np.isin(many.buckets, words.buckets[HEAVIEST:])
+    assert heaviest(few).buckets.tolist() == few.buckets.tolist()
+    kept = np.isin(many.buckets, heaviest(many).buckets)
+    assert kept.sum() == HEAVIEST
     assert many.weights[kept].min() >= many.weights[~kept].max()
-    assert Postings.of(words).sums(few)[0] == pytest.approx(overlap(few, few), abs=0.01)
+    words = of_words(few, many)
+    assert len(words.documents) == 2 * HEAVIEST
+    assert words.sums(few)[0] == pytest.approx(overlap(few, few), abs=0.01)
 
 
 def test_a_bound_on_entries_drops_the_lightest_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    heavy, light = np.array([5], np.int32), np.array([9], np.int32)
     one = np.ones(1, np.float32)
-    postings = Postings.of(ShortWords.of([Terms(heavy, one), Terms(light, one)]))
-    query = Terms(np.array([5, 9], np.int32), np.array([0.8, 0.6], np.float32))
-    assert postings.sums(query) == pytest.approx([0.8, 0.6])
+    words = [of_words(Terms(np.array([bucket], np.int32), one)) for bucket in (5, 9)]
+    query = Terms(np.array([5, 9], np.int32), np.array([0.6, 0.8], np.float32))
+    assert words_read(query, words).buckets.tolist() == [9, 5]
     monkeypatch.setattr("colde_cli.corpus.first_stage.MAX_POSTINGS", 1)
-    assert postings.sums(query) == pytest.approx([0.8, 0.0])
+    assert words_read(query, words).buckets.tolist() == [9]
 
 
 @pytest.mark.parametrize("field", [None, FIELD], ids=["model", "field"])
@@ -115,7 +124,7 @@ def test_both_measures_are_parts_of_the_score(field: Field | None) -> None:
     words = [overlap(adapted.terms, item.terms) for item in others if adapted.terms and item.terms]
     found = [overlap(first.words, item) for item in measure.words(documents)]
     assert found == pytest.approx(words, abs=1e-5)
-    assert segment(documents, field).postings.sums(first.words) == pytest.approx(words, abs=0.01)
+    assert segment(documents, field).sums(first.words) == pytest.approx(words, abs=0.01)
 
 
 def test_documents_without_words_are_found_by_vectors() -> None:
@@ -127,7 +136,7 @@ def test_documents_without_words_are_found_by_vectors() -> None:
 @given(st.integers(0, 30), st.integers(1, 120))
 def test_candidates_are_the_best_by_the_fused_score(seed: int, most: int) -> None:
     query, whole = WITHIN.query(made(seed)), segment(MANY)
-    scores = fused(whole.vectors.products(query.vector), whole.postings.sums(query.words), query)
+    scores = fused(whole.products(query.vector), whole.sums(query.words), query)
     ordered = np.argsort(-scores, kind="stable")[:most]
     assert candidates(query, [whole], most).tolist() == sorted(2 * ordered)
 
@@ -136,8 +145,7 @@ def test_candidates_are_the_best_by_the_fused_score(seed: int, most: int) -> Non
 @given(st.integers(0, 30), st.integers(1, 99), st.integers(1, 40))
 def test_side_file_and_tail_find_what_a_new_one_finds(seed: int, cut: int, most: int) -> None:
     query = WITHIN.query(made(seed))
-    tail = WITHIN.segment([2 * number for number in range(cut, 100)], MANY[cut:])
-    parts = [segment(MANY[:cut]), tail]
+    parts = [segment(MANY[:cut]), segment(MANY[cut:], first=cut)]
     assert candidates(query, parts, most).tolist() == candidates(query, [segment(MANY)], most).tolist()
 
 
@@ -158,16 +166,16 @@ def test_of_equal_scores_the_first_are_best() -> None:
 def test_a_side_file_holds_what_was_put_in(
     tmp_path: Path, field: Field | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(side_file, "_SORTED", 50)
+    monkeypatch.setattr(side_file, "_FULL", 40)
     path = tmp_path / "candidates.bin"
-    build(path, "mine", blocks(MANY), Measure(field, WEIGHTS))
-    opened, made_at_once = CandidateFile.open(path, "mine"), segment(MANY, field)
+    build(path, "mine", 100, numbered(MANY), Measure(field, WEIGHTS))
+    opened = CandidateFile.open(path, "mine")
     assert opened is not None
-    assert opened.segment.ids.tolist() == made_at_once.ids.tolist()
-    for name in ("values", "scales"):
-        assert np.array_equal(getattr(opened.segment.vectors, name), getattr(made_at_once.vectors, name))
-    for name in Postings.__slots__:
-        assert np.array_equal(getattr(opened.segment.postings, name), getattr(made_at_once.postings, name))
+    assert opened.last == 198
+    for first, held in zip((0, 40, 80), opened.segments, strict=True):
+        expected = segment(MANY[first : first + 40], field, first)
+        for part in fields(held):
+            assert np.array_equal(getattr(held, part.name), getattr(expected, part.name))
     if field is None:
         assert opened.profile is None
     else:
@@ -177,16 +185,22 @@ def test_a_side_file_holds_what_was_put_in(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_same_documents_give_the_same_bytes(tmp_path: Path) -> None:
-    build(tmp_path / "a", "mine", blocks(MANY, 7), WITHIN)
-    build(tmp_path / "b", "mine", blocks(MANY, 33), WITHIN)
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+def test_documents_that_are_added_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(side_file, "_FULL", 20)
+    build(tmp_path / "whole", "mine", 70, numbered(MANY), WITHIN)
+    build(tmp_path / "grown", "mine", 70, numbered(MANY[:70]), WITHIN)
+    before = CandidateFile.open(tmp_path / "grown", "mine")
+    assert before is not None
+    last, kept = before.full
+    assert last == 2 * 59
+    build(tmp_path / "grown", "mine", 100, numbered(MANY[60:], 60), WITHIN, kept)
+    assert (tmp_path / "grown").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("side") / "candidates.bin"
-    build(path, "mine", blocks(MANY), WITHIN)
+    build(path, "mine", 100, numbered(MANY), WITHIN)
     return path.read_bytes()
 
 
@@ -195,10 +209,7 @@ def test_a_damaged_side_file_is_none(
     tmp_path_factory: pytest.TempPathFactory, whole: bytes, data: st.DataObject
 ) -> None:
     path = tmp_path_factory.mktemp("damaged") / "side"
-    header_end = 16 + int.from_bytes(whole[8:12], "little")
-    arrays = json.loads(whole[16:header_end])["arrays"].values()
-    entry = data.draw(st.sampled_from([entry for entry in arrays if 0 not in entry["shape"]]))
-    place = data.draw(st.one_of(st.integers(0, header_end - 1), st.just(int(entry["start"]))))
+    place = data.draw(st.integers(0, len(whole) - 1))
     path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
     assert CandidateFile.open(path, "mine") is None
     path.write_bytes(whole[:place])
@@ -209,11 +220,12 @@ def test_a_failed_build_leaves_the_file_before(tmp_path: Path, whole: bytes) -> 
     path = tmp_path / "side"
     path.write_bytes(whole)
 
-    def failing() -> list[tuple[int, MadeUp]]:
+    def failing() -> Iterator[tuple[int, MadeUp]]:
+        yield 0, MANY[0]
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space"):
-        build(path, "mine", (failing() for _ in range(1)), WITHIN)
+        build(path, "mine", 1, failing(), WITHIN)
     assert path.read_bytes() == whole
     assert list(tmp_path.iterdir()) == [path]
 

@@ -149,13 +149,12 @@ def test_numbers_that_are_out_of_range_are_damage(
     with Index.open(index) as reading:
         file = side_file.CandidateFile.open(side, reading.lineage)
     assert file is not None
-    start = int(file.header["arrays"]["documents"]["start"])
-    length = 4 * len(file.segment.postings.documents)
-    del file
-    whole = side.read_bytes()
-    for number in (-7, 10**6):
-        wrong = number.to_bytes(4, "little", signed=True) * (length // 4)
-        side.write_bytes(whole[:start] + wrong + whole[start + length :])
+    whole, (held,) = side.read_bytes(), (segment for segment in file.segments)
+    wrongs = [(held.documents.tobytes(), b"\xff\xff"), (held.starts.tobytes(), (10**6).to_bytes(4, "little"))]
+    del file, held
+    for values, wrong in wrongs:
+        assert whole.count(values) == 1
+        side.write_bytes(whole.replace(values, wrong * (len(values) // len(wrong))))
         encoding = encode_query(corpus / "00-pump.txt", encoder)
         with Index.open(index) as reading, pytest.warns(UserWarning, match="is damaged"):
             results = rank_index(encoding, reading, encoder).results
@@ -202,7 +201,8 @@ def test_the_check_finds_a_flipped_byte_in_the_side_file(
     with Index.open(index) as opened:
         file = CandidateFile.open(index / NAME, opened.lineage)
     assert file is not None
-    flipped(index / NAME, 20 if part == "header" else file.header["arrays"][part]["start"] + 3)
+    held = b"" if part == "header" else getattr(file.segments[0], part).tobytes()
+    flipped(index / NAME, (index / NAME).read_bytes().index(held) + 22)
     (problem,) = verify_index(index).problems
     assert f"{NAME} is damaged" in problem
     assert f"delete it, and make it again with: colde index {index}" in problem

@@ -328,7 +328,7 @@ def run_candidates(data: bytes) -> None:
     opened = CandidateFile.open(file("side", data), "mine")
     if opened is not None:
         assert opened.is_whole()
-        assert len(best(opened.segment.vectors.scales, 3)) <= 3
+        assert all(len(best(segment.vector_scales, 3)) <= 3 for segment in opened.segments)
 
 
 def candidate_seeds() -> Iterator[bytes]:
@@ -339,5 +339,5 @@ def candidate_seeds() -> Iterator[bytes]:
     from colde_cli.corpus.side_file import build
 
     path = FOLDER / "made.side"
-    build(path, "mine", [[(2 * number, made(number)) for number in range(3)]], Measure(None, WEIGHTS))
+    build(path, "mine", 3, ((2 * number, made(number)) for number in range(3)), Measure(None, WEIGHTS))
     yield path.read_bytes()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,126 +38,90 @@ NO_TERMS = Terms(np.zeros(0, np.int32), np.zeros(0, np.float32))
 """No weighted words: those of a document encoded by a model without a lexicon."""
 
 _WIDENED = 2048  # vectors widened to float32 together: they stay in the processor's cache
+_BLOCK = 256  # documents in memory together
+
+
+def heaviest(terms: Terms, most: int = HEAVIEST) -> Terms:
+    """The heaviest words, in the order of their buckets; of equal weights those of the first buckets."""
+    rows = np.sort(np.argsort(-terms.weights, kind="stable")[:most])
+    return Terms(terms.buckets[rows], terms.weights[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ShortVectors:
-    """Vectors of N documents in 8 bits a number.
+class Segment:
+    """What the first stage knows of N documents, up to 65,536: vectors, and inverted lists of their words.
 
     Attributes:
-        values: int8 [N, H].
-        scales: float32 [N], by which the values of a row are multiplied.
+        ids: int64 [N], of the documents in the index, ascending.
+        values: int8 [N, H], their vectors; a row is to be multiplied by its `vector_scales`, float32 [N].
+        buckets: int32 [U], ascending: those of `Terms` that stand in a document.
+        starts: int32 [U + 1], where the list of each bucket begins and ends.
+        documents: uint16 [P], rows of documents, ascending in each list.
+        weights: uint8 [P], how heavy the bucket is there; to be multiplied by the document's `word_scales`, f32 [N].
     """
 
+    ids: Ints
     values: NDArray[np.int8]
-    scales: FloatArray
+    vector_scales: FloatArray
+    buckets: NDArray[np.int32]
+    starts: NDArray[np.int32]
+    documents: NDArray[np.uint16]
+    weights: NDArray[np.uint8]
+    word_scales: FloatArray
 
     @classmethod
-    def of(cls, vectors: FloatArray) -> ShortVectors:
-        """Round vectors [N, H]; the largest number of each row becomes 127 or -127."""
-        return cls(*in_int8(vectors))
+    def of(cls, ids: Sequence[int], vectors: Sequence[FloatArray], words: Sequence[Terms]) -> Segment:
+        """Round vectors, blocks of [B, H], and keep the heaviest words of each document in 8 bits a weight."""
+        rounded = [in_int8(block) for block in vectors]
+        kept = [heaviest(terms) for terms in words]
+        scales = np.array([terms.weights.max(initial=0.0) / 255 for terms in kept], np.float32)
+        buckets = np.concatenate([terms.buckets for terms in kept])
+        rows = np.repeat(np.arange(len(kept)), [len(terms.buckets) for terms in kept])
+        order = np.argsort(buckets, kind="stable")
+        different, counts = np.unique(buckets, return_counts=True)
+        weights = np.concatenate([terms.weights for terms in kept]) / np.where(scales > 0, scales, 1)[rows]
+        return cls(
+            np.array(ids, np.int64),
+            np.concatenate([values for values, _ in rounded]),
+            np.concatenate([scale for _, scale in rounded]),
+            different,
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
+            rows[order].astype(np.uint16),
+            np.rint(weights).astype(np.uint8)[order],
+            scales,
+        )
 
     def products(self, query: FloatArray) -> FloatArray:
-        """The products of all rows with a vector [H]: float32 [N]."""
+        """The products of all vectors with one, [H]: float32 [N]."""
         products = np.empty(len(self.values), np.float32)
         for start in range(0, len(products), _WIDENED):
             block = slice(start, start + _WIDENED)
-            products[block] = self.values[block].astype(np.float32) @ query
-        products *= self.scales
+            # Not `@`: OpenBLAS shares so little among threads that wait for each other, which took 50 times as long.
+            products[block] = np.vecdot(self.values[block].astype(np.float32), query)
+        products *= self.vector_scales
         return products
 
+    def lists(self, buckets: NDArray[np.int32]) -> tuple[Ints, Ints]:
+        """Where the lists of buckets begin, and how long they are; 0 of those that no document holds.
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Postings:
-    """Inverted lists: for each bucket of `Terms` the documents that hold it, and how heavy it is in them.
-
-    Attributes:
-        buckets: int32 [U], ascending: those that stand in a document.
-        starts: int64 [U + 1], where the list of each bucket begins and ends.
-        documents: int32 [P], rows of documents, ascending in each list.
-        weights: uint8 [P], to be multiplied by the document's scale.
-        scales: float32 [N].
-    """
-
-    buckets: NDArray[np.int32]
-    starts: Ints
-    documents: NDArray[np.int32]
-    weights: NDArray[np.uint8]
-    scales: FloatArray
-
-    @classmethod
-    def of(cls, words: ShortWords) -> Postings:
-        """Invert the words of N documents."""
-        order = np.argsort(words.buckets, kind="stable")
-        rows = np.repeat(np.arange(len(words.lengths), dtype=np.int32), words.lengths)
-        buckets, counts = np.unique(words.buckets, return_counts=True)
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return cls(buckets, starts, rows[order], words.weights[order], words.scales)
-
-    def sums(self, query: Terms) -> Floats:
-        """The sums over shared words of both weights, for every document: [N].
-
-        Lists are read from the query's heaviest word down, as long as they have `MAX_POSTINGS` entries together.
+        Raises:
+            ValueError: they lie outside: the file that holds them is damaged.
         """
-        lists, weights = self._lists(query)
-        if not lists:
-            return np.zeros(len(self.scales))
-        documents = np.concatenate([self.documents[part] for part in lists])
-        products = [self.weights[part] * weight for part, weight in zip(lists, weights, strict=True)]
-        sums = np.bincount(documents, np.concatenate(products), len(self.scales))
-        scaled: Floats = np.multiply(sums, self.scales, dtype=np.float64)
-        return scaled
-
-    def _lists(self, query: Terms) -> tuple[list[slice], list[np.float32]]:
-        """The places of the lists to read, and the query's weight of each."""
         if not len(self.buckets):
-            return [], []
-        order = np.argsort(-query.weights, kind="stable")
-        wanted, weights = query.buckets[order], query.weights[order]
-        places = np.minimum(np.searchsorted(self.buckets, wanted), len(self.buckets) - 1)
-        known = self.buckets[places] == wanted
-        places, weights = places[known], weights[known]
-        starts, ends = self.starts[places], self.starts[places + 1]
-        read = int(np.searchsorted(np.cumsum(ends - starts), MAX_POSTINGS, "right"))
-        bounds = zip(starts[:read].tolist(), ends[:read].tolist(), strict=True)
-        return [slice(start, end) for start, end in bounds], list(weights[:read])
+            return np.zeros(len(buckets), np.int64), np.zeros(len(buckets), np.int64)
+        places = np.minimum(np.searchsorted(self.buckets, buckets), len(self.buckets) - 1)
+        starts, ends = self.starts[places].astype(np.int64), self.starts[places + 1].astype(np.int64)
+        if (starts < 0).any() or (ends > len(self.documents)).any():
+            raise ValueError("a list of postings lies outside")
+        return starts, np.where(self.buckets[places] == buckets, ends - starts, 0)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ShortWords:
-    """The heaviest words of N documents, one document after the other.
-
-    Attributes:
-        lengths: int64 [N], words of each document.
-        buckets: int32 [P], ascending within a document.
-        weights: uint8 [P], to be multiplied by the document's scale.
-        scales: float32 [N].
-    """
-
-    lengths: Ints
-    buckets: NDArray[np.int32]
-    weights: NDArray[np.uint8]
-    scales: FloatArray
-
-    @classmethod
-    def of(cls, documents: Iterable[Terms]) -> ShortWords:
-        """Keep the `HEAVIEST` words of each document, in 8 bits a weight."""
-        kept = []
-        for terms in documents:
-            # Of equal weights those of the first buckets, in the order of their buckets.
-            rows = np.sort(np.argsort(-terms.weights, kind="stable")[:HEAVIEST])
-            kept.append(Terms(terms.buckets[rows], terms.weights[rows]))
-        scales = np.array([terms.weights.max(initial=0.0) / 255 for terms in kept], np.float32)
-        weights = [
-            np.rint(terms.weights / scale if scale else terms.weights).astype(np.uint8)
-            for terms, scale in zip(kept, scales, strict=True)
-        ]
-        return cls(
-            np.array([len(terms.buckets) for terms in kept], np.int64),
-            np.concatenate([terms.buckets for terms in kept] or [np.zeros(0, np.int32)]),
-            np.concatenate(weights or [np.zeros(0, np.uint8)]),
-            scales,
-        )
+    def sums(self, words: Terms) -> Floats:
+        """The sums over shared words of both weights, for every document: [N]."""
+        starts, lengths = self.lists(words.buckets)
+        rows = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+        products = self.weights[rows] * np.repeat(words.weights, lengths)
+        sums = np.bincount(self.documents[rows], products, len(self.ids))
+        return np.multiply(sums, self.word_scales, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,26 +183,17 @@ class Measure:
             self.score_weights.saturation,
         )
 
-    def segment(self, ids: Sequence[int], documents: Sequence[Scorable]) -> Segment:
-        """What the first stage needs of documents, at least one; `ids` ascend."""
-        return Segment(
-            np.asarray(ids, np.int64),
-            ShortVectors.of(self.vectors(documents)),
-            Postings.of(ShortWords.of(self.words(documents))),
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Segment:
-    """What the first stage knows of N documents.
-
-    Attributes:
-        ids: int64 [N], of the documents in the index, ascending.
-    """
-
-    ids: Ints
-    vectors: ShortVectors
-    postings: Postings
+    def segment(self, documents: Iterable[tuple[int, Scorable]]) -> Segment | None:
+        """What the first stage needs of documents, with their ids, which ascend; None of no document."""
+        rest, ids = iter(documents), list[int]()
+        vectors: list[FloatArray] = []
+        words: list[Terms] = []
+        while block := list(islice(rest, _BLOCK)):
+            cards = [card for _, card in block]
+            ids += [number for number, _ in block]
+            vectors.append(self.vectors(cards))
+            words += [heaviest(terms) for terms in self.words(cards)]
+        return Segment.of(ids, vectors, words) if ids else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -262,14 +218,23 @@ def candidates(query: FirstQuery, segments: Sequence[Segment], limit: int, allow
 
     Each document stands in one of the segments; `allowed` are the ids that may be chosen, ascending, None allows all.
     """
+    terms = words_read(query.words, segments)
     ids = np.concatenate([segment.ids for segment in segments])
-    vectors = np.concatenate([segment.vectors.products(query.vector) for segment in segments])
-    words = np.concatenate([segment.postings.sums(query.words) for segment in segments])
+    vectors = np.concatenate([segment.products(query.vector) for segment in segments])
+    words = np.concatenate([segment.sums(terms) for segment in segments])
     if allowed is not None:
         rows = np.flatnonzero(np.isin(ids, allowed, assume_unique=True))
         ids, vectors, words = ids[rows], vectors[rows], words[rows]
     scores = fused(vectors, words, query)
     return np.sort(ids[best(scores, limit)])
+
+
+def words_read(words: Terms, segments: Sequence[Segment]) -> Terms:
+    """The heaviest words of a query whose lists have `MAX_POSTINGS` entries together at most."""
+    order = np.argsort(-words.weights, kind="stable")
+    entries = np.sum([segment.lists(words.buckets[order])[1] for segment in segments], axis=0)
+    order = order[: int(np.searchsorted(np.cumsum(entries), MAX_POSTINGS, "right"))]
+    return Terms(words.buckets[order], words.weights[order])
 
 
 def fused(vectors: FloatArray, words: Floats, query: FirstQuery) -> Floats:

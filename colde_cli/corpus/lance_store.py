@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.corpus.finding import ALL, Filter, Skipped, is_url
-from colde_cli.corpus.first_stage import HEAVIEST, Measure
+from colde_cli.corpus.first_stage import HEAVIEST, Measure, heaviest
 from colde_cli.corpus.records import Card, mode_of
 from colde_cli.corpus.stores import (
     EXACT,
@@ -121,8 +121,7 @@ def measure_of(encoder: DocumentEncoder) -> Measure:
 
 def term_text(terms: Terms, most: int = HEAVIEST) -> str:
     """The heaviest words for the full-text index."""
-    rows = np.argsort(-terms.weights, kind="stable")[:most]
-    return " ".join(f"w{bucket}" for bucket in terms.buckets[rows].tolist())
+    return " ".join(f"w{bucket}" for bucket in heaviest(terms, most).buckets.tolist())
 
 
 def open_dataset(place: str, version: int | None = None) -> Any:  # noqa: ANN401 - of Lance, which has no types

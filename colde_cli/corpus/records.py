@@ -63,7 +63,7 @@ def pack(header: Header, arrays: Mapping[str, NDArray[Any]], level: int = 1) -> 
     return head + b"".join(values.tobytes() for values in arrays.values())
 
 
-def unpack(blob: bytes) -> tuple[Header, Arrays] | None:
+def unpack(blob: bytes | memoryview) -> tuple[Header, Arrays] | None:
     """Header and arrays; None if the record is damaged."""
     try:
         (length,) = struct.unpack_from("<I", blob)

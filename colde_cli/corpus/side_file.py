@@ -1,66 +1,61 @@
 """The side file of a large index, from which the first stage of a ranking chooses what deserves an exact score.
 
 Small indexes have no side file: all their documents are scored. Documents that were added since the side file was made
-are looked at one by one; once they are many, `colde index` makes the file again. The file is memory-mapped, and made
+are looked at one by one; once they are many, `colde index` adds them to the file. The file is memory-mapped, and made
 from the index alone:
 
-    8 bytes          b"COLDEC" and the number of the layout
-    4 + 4 bytes      length and CRC-32 of the header
-    header           JSON: owner, number of documents, and name, kind, shape, place and CRC-32 of each array
-    arrays           little-endian, each at a multiple of 64 bytes
+    8 bytes     b"COLDEC" and the number of the layout
+    a record    owner and number of documents, and the profile of the field that the rest was made within
+    records     segments of the documents, by number; all but the last are full
 
-Everything in it can be made again, so a file that is damaged, of another layout or of another index counts as none. The
-arrays of a small file are checked when it is opened; those of a large one would take too long. A bit that flips in a
-large file can hide a document; it cannot change a score.
+Before each record stand its length and its CRC-32, 12 bytes. Everything can be made again, so a file that is damaged,
+of another layout or of another index counts as none. A small file is checked when it is opened; a large one would take
+too long. A bit that flips in a large file can hide a document; it cannot change a score.
 """
 
 from __future__ import annotations
 
-import json
-import math
 import mmap
+import os
+import shutil
 import struct
-import tempfile
 import warnings
 import zlib
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.corpus.finding import ALL, Filter
-from colde_cli.corpus.first_stage import Measure, Postings, Segment, ShortVectors, ShortWords, candidates
+from colde_cli.corpus.first_stage import Measure, Segment, candidates
 from colde_cli.corpus.index_reader import Index
-from colde_cli.corpus.records import Arrays, Card
+from colde_cli.corpus.records import Arrays, Header, pack, unpack
 from colde_cli.corpus.stores import EXACT, SCORED, Likely
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.files import atomic_file
 from colde_cli.scoring.config import Scorable
-from colde_cli.scoring.lexicon import BUCKETS
 from colde_cli.scoring.profile import Field, FieldProfile
 from colde_cli.scoring.score import COSINE_ALONE
 
 Ints = NDArray[np.int64]
 
 NAME = "candidates.bin"
-LAYOUT = 3
+LAYOUT = 4
 _TAIL = 200
-"""Maximum number of documents added after the side file was made, before it is made again."""
+"""Maximum number of documents added after the side file was made, before they are added to it."""
 _GONE = 0.2
 """Share of the documents of a side file that may be gone before it is made again."""
+_GROWN = 2
+"""How many times the documents that its field was learned from a side file may hold before it is made again."""
+_FULL = 1 << 15
+"""Documents of a full segment: 130 MB of memory while it is made."""
 _CHECKED = 32_000_000
-"""Bytes up to which a file is checked whole when it is opened: 5,000 documents have about 10 MB, checked in 10 ms."""
-_SORTED = 4_000_000  # postings that are sorted together
-_BLOCK = 256  # documents read together
+"""Bytes up to which a file is checked whole when it is opened: 5,000 documents have about 4 MB, checked in 4 ms."""
 _MAGIC = b"COLDEC" + LAYOUT.to_bytes(2, "little")
-_ALIGNED = 64
-_PROFILE = "profile_"
+_FRAME = struct.Struct("<QI")
 
 
 def find_candidates(
@@ -93,11 +88,11 @@ def find_candidates(
         return None
     measure = _measure(encoder, file.profile)
     allowed = None if chosen == ALL else np.setdiff1d(index.numbers(chosen), own)
-    tail = _blocks(index.all_cards(after=_last(file)))  # documents that the file does not know
-    segments = [measure.segment([number for number, _ in block], [card for _, card in block]) for block in tail]
+    # With the documents that the file does not know.
+    segments = [*file.segments, *filter(None, (measure.segment(index.all_cards(after=file.last)),))]
     try:
         limit = max(SCORED, 2 * top) + len(own)
-        numbers = candidates(measure.query(query), [file.segment, *segments], limit, allowed)
+        numbers = candidates(measure.query(query), segments, limit, allowed)
         return Likely(np.setdiff1d(numbers, own), searched - len(own) if allowed is None else len(allowed))
     except (ValueError, IndexError):  # numbers that no file has unless it is damaged
         told("damaged", "delete the file and ")
@@ -105,7 +100,7 @@ def find_candidates(
 
 
 def refresh(index: Index, encoder: DocumentEncoder) -> bool:
-    """Make the side file of an index where it needs one and has none that fits; return whether it was made.
+    """Make the side file of an index, or add to it, where that is due; return whether it was.
 
     Raises:
         BadIndexError: the index is damaged.
@@ -113,16 +108,22 @@ def refresh(index: Index, encoder: DocumentEncoder) -> bool:
     path = index.folder / NAME
     try:
         with index.reading():
-            if index.count() <= EXACT:
+            numbers = index.numbers()
+            if len(numbers) <= EXACT:
                 path.unlink(missing_ok=True)
                 return False
             file = CandidateFile.open(path, index.lineage)
-            if file is not None and _fits(index, file):
+            if file is not None and not file.serves(numbers):
+                file = None
+            if file is not None and np.sum(numbers > file.last) <= _TAIL:
                 return False
-            del file
-            field = index.field(encoder)
-            measure = _measure(encoder, None if field is None else field.profile)
-            build(path, index.lineage, _blocks(index.all_cards()), measure)
+            field, last, kept = index.field(encoder), 0, 0
+            profile = None if field is None else field.profile
+            if file is not None:
+                last, kept = file.full
+                profile = file.profile if kept else profile
+            del file  # where a file that is mapped cannot be replaced
+            build(path, index.lineage, len(numbers), index.all_cards(after=last), _measure(encoder, profile), kept)
             return True
     except OSError as error:  # the index is whole without it
         warnings.warn(
@@ -144,7 +145,7 @@ def side_file_problems(index: Index) -> Iterator[str]:
     file = CandidateFile.open(path, index.lineage)
     if file is None or not file.is_whole():
         yield f"{path} is damaged or of another index; delete it, and {remake}"
-    elif not _agrees(index, file.segment.ids):
+    elif not _agrees(index, file.ids):
         yield f"{path} does not list the documents of the index; delete it, and {remake}"
 
 
@@ -152,23 +153,8 @@ def _agrees(index: Index, ids: Ints) -> bool:
     """Whether numbers are ascending, none is yet to be given, and all documents up to the last are among them."""
     query = "SELECT seq FROM sqlite_sequence WHERE name = 'documents'"
     (given,) = index.connection.execute(query).fetchone()
-    last = int(ids[-1]) if len(ids) else 0
-    numbers = index.numbers()
-    early = numbers[numbers <= last]
-    return bool(np.all(np.diff(ids) > 0)) and last <= given and len(np.setdiff1d(early, ids)) == 0
-
-
-def _fits(index: Index, file: CandidateFile) -> bool:
-    """Whether few documents were added and few are gone since the file was made."""
-    numbers, known = index.numbers(), file.segment.ids
-    added = len(numbers) - int(np.searchsorted(numbers, _last(file), "right"))
-    kept = len(numbers) - added
-    return added <= _TAIL and kept >= (1 - _GONE) * len(known)
-
-
-def _last(file: CandidateFile) -> int:
-    """The last number that the file knows; all later ones are the tail."""
-    return int(file.segment.ids[-1]) if len(file.segment.ids) else 0
+    numbers, last = index.numbers(), int(ids.max(initial=0))
+    return bool(np.all(np.diff(ids) > 0)) and last <= given and not len(np.setdiff1d(numbers[numbers <= last], ids))
 
 
 def _measure(encoder: DocumentEncoder, profile: FieldProfile | None) -> Measure:
@@ -177,18 +163,17 @@ def _measure(encoder: DocumentEncoder, profile: FieldProfile | None) -> Measure:
     return Measure(field, encoder.config.score_weights or COSINE_ALONE)
 
 
-def _blocks(cards: Iterator[tuple[int, Card]]) -> Iterator[list[tuple[int, Card]]]:
-    while block := list(islice(cards, _BLOCK)):
-        yield block
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateFile:
-    """An open side file: its documents, whose arrays are views of it, and the profile that it was made within."""
+    """An open side file: its segments, whose arrays are views of it, and the profile that it was made within.
 
-    segment: Segment
+    `places` say of each record where it begins and ends, and its checksum; the first is that of the profile.
+    """
+
+    segments: tuple[Segment, ...]
     profile: FieldProfile | None
-    header: dict[str, Any]
+    documents: int
+    places: tuple[tuple[int, int, int], ...]
     mapped: mmap.mmap
 
     @classmethod
@@ -197,156 +182,101 @@ class CandidateFile:
         try:
             with path.open("rb") as file:
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            length, checksum = struct.unpack_from("<II", mapped, 8)
-            text = mapped[16 : 16 + length]
-            header = json.loads(text)
-            if mapped[:8] != _MAGIC or zlib.crc32(text) != checksum or header["owner"] != owner:
+            places = tuple(_places(mapped))
+            view = memoryview(mapped)
+            (header, arrays), *parts = (unpack(view[start:end]) or ({}, {}) for start, end, _ in places)
+            if header["owner"] != owner:
                 return None
-            arrays = {name: _array(mapped, entry) for name, entry in header["arrays"].items()}
-            vectors = ShortVectors(arrays["values"], arrays["vector_scales"])
-            lists = (arrays[name] for name in ("buckets", "starts", "documents", "weights", "word_scales"))
-            segment, profile = Segment(arrays["ids"], vectors, Postings(*lists)), None
-            if "profile" in header:
+            profile = None
+            if header["profile"]:
                 name, documents, fingerprint = header["profile"]
-                kept = {item.removeprefix(_PROFILE): array for item, array in arrays.items()}
-                profile = FieldProfile.of_arrays(name, documents, fingerprint, kept)
-            opened = cls(segment, profile, header, mapped)
+                profile = FieldProfile.of_arrays(name, documents, fingerprint, arrays)
+            segments = tuple(Segment(**{**held, "ids": held["ids"].astype(np.int64)}) for _, held in parts)
+            opened = cls(segments, profile, header["documents"], places, mapped)
             return opened if len(mapped) > _CHECKED or opened.is_whole() else None
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError):
-            return None
-        except (SyntaxError, RecursionError, struct.error):  # NumPy parses the names of kinds
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, struct.error):
             return None
 
     def is_whole(self) -> bool:
-        """Whether all arrays are as they were written."""
-        return all(_checksum(self.mapped, entry) == entry["crc"] for entry in self.header["arrays"].values())
+        """Whether all records are as they were written."""
+        with memoryview(self.mapped) as view:
+            return all(zlib.crc32(view[start:end]) == checksum for start, end, checksum in self.places)
+
+    @property
+    def ids(self) -> Ints:
+        """The documents that it knows."""
+        return np.concatenate([segment.ids for segment in self.segments])
+
+    @property
+    def last(self) -> int:
+        """The last number that it knows."""
+        return int(self.segments[-1].ids[-1])
+
+    @property
+    def full(self) -> tuple[int, int]:
+        """The last number of its full segments, and where they end in the file; zeros without one."""
+        full = sum(len(segment.ids) == _FULL for segment in self.segments)
+        return (int(self.segments[full - 1].ids[-1]), self.places[full][1]) if full else (0, 0)
+
+    def serves(self, numbers: Ints) -> bool:
+        """Whether few of its documents are gone, and there are not many more than it was made of."""
+        kept = int(np.searchsorted(numbers, self.last, "right"))
+        return kept >= (1 - _GONE) * len(self.ids) and len(numbers) <= _GROWN * self.documents
 
 
-def build(path: Path, owner: str, blocks: Iterable[Sequence[tuple[int, Scorable]]], measure: Measure) -> None:
-    """Write the side file of an index atomically. Memory is bounded by the blocks.
+def _places(mapped: mmap.mmap) -> Iterator[tuple[int, int, int]]:
+    """Where each record begins and ends, and its checksum.
+
+    Raises:
+        ValueError, struct.error: the file is of another layout, or cut.
+    """
+    if mapped[: len(_MAGIC)] != _MAGIC:
+        raise ValueError("another layout")
+    end = len(_MAGIC)
+    while end < len(mapped):
+        length, checksum = _FRAME.unpack_from(mapped, end)
+        start = end + _FRAME.size
+        end = start + length
+        if end > len(mapped):
+            raise ValueError("a record is cut")
+        yield start, end, checksum
+
+
+def build(
+    path: Path,
+    owner: str,
+    count: int,
+    documents: Iterator[tuple[int, Scorable]],
+    measure: Measure,
+    kept: int = 0,
+) -> None:
+    """Write the side file of an index atomically. Memory is bounded by a segment.
 
     Args:
         path: of the file.
         owner: names the index, and the model that encoded it.
-        blocks: its documents by id, ascending; each block has one at least.
+        count: how many documents the index has.
+        documents: those of the index by id, ascending, that come after what is kept.
         measure: of the index; the profile of its field is kept in the file.
+        kept: bytes of the file that is there which stay, up to the end of a full segment.
 
     Raises:
         OSError: it cannot be written.
     """
-    with ExitStack() as stack:
-        spool = _Spool(stack, path.parent)
-        for block in blocks:
-            spool.add(block, measure)
-        staged = stack.enter_context(atomic_file(path))
-        spool.write(staged, owner, None if measure.field is None else measure.field.profile)
+    with atomic_file(path) as staged:
+        if kept:
+            shutil.copyfile(path, staged)
+            os.truncate(staged, kept)
+        with staged.open("ab") as file:
+            if not kept:
+                profile = None if measure.field is None else measure.field.profile
+                about = profile and [profile.name, profile.documents, profile.fingerprint]
+                header = {"owner": owner, "documents": count, "profile": about}
+                file.write(_MAGIC + _record(header, {} if profile is None else profile.arrays))
+            while (segment := measure.segment(islice(documents, _FULL))) is not None:
+                file.write(_record({}, {field.name: getattr(segment, field.name) for field in fields(segment)}))
 
 
-class _Spool:
-    """What the documents give, in their order, in temporary files: inverted lists can only be laid out at the end."""
-
-    def __init__(self, stack: ExitStack, folder: Path) -> None:
-        files = [tempfile.TemporaryFile(dir=folder) for _ in range(3)]  # noqa: SIM115 - the stack closes them
-        self._values, self._buckets, self._weights = map(stack.enter_context, files)
-        self._counts = np.zeros(2 * BUCKETS, np.int64)
-        self._size = 0
-        self._small: dict[str, list[NDArray[Any]]] = defaultdict(list)
-
-    def add(self, block: Sequence[tuple[int, Scorable]], measure: Measure) -> None:
-        """Add documents."""
-        documents = [document for _, document in block]
-        vectors, words = ShortVectors.of(measure.vectors(documents)), ShortWords.of(measure.words(documents))
-        self._size = vectors.values.shape[1]
-        vectors.values.tofile(self._values)
-        words.buckets.tofile(self._buckets)
-        words.weights.tofile(self._weights)
-        self._counts += np.bincount(words.buckets, minlength=2 * BUCKETS)
-        ids = np.array([number for number, _ in block], np.int64)
-        small: Arrays = {"ids": ids, "vector_scales": vectors.scales, "word_scales": words.scales}
-        for name, array in {**small, "lengths": words.lengths}.items():
-            self._small[name].append(array)
-
-    def write(self, path: Path, owner: str, profile: FieldProfile | None) -> None:
-        """Write the file."""
-        kinds = {"ids": np.int64, "vector_scales": np.float32, "word_scales": np.float32, "lengths": np.int64}
-        arrays: Arrays = {name: np.concatenate([np.zeros(0, kind), *self._small[name]]) for name, kind in kinds.items()}
-        lengths = arrays.pop("lengths")
-        buckets = np.flatnonzero(self._counts)
-        starts = np.concatenate([[0], np.cumsum(self._counts[buckets])])
-        arrays |= {"buckets": buckets.astype(np.int32), "starts": starts.astype(np.int64)}
-        if profile is not None:
-            arrays |= {_PROFILE + name: array for name, array in profile.arrays.items()}
-        entries = {name: _entry(array.dtype.str, array.shape) for name, array in arrays.items()}
-        entries["values"] = _entry("|i1", (len(lengths), self._size))
-        entries["documents"] = _entry("<i4", (int(lengths.sum()),))
-        entries["weights"] = _entry("|u1", (int(lengths.sum()),))
-        header: dict[str, Any] = {"owner": owner, "documents": len(lengths), "arrays": entries}
-        if profile is not None:
-            header["profile"] = [profile.name, profile.documents, profile.fingerprint]
-        end = 4096 + len(json.dumps(header))  # The numbers yet to come are shorter than the room.
-        for entry in entries.values():
-            entry["start"] = end = -(-end // _ALIGNED) * _ALIGNED
-            end += _bytes(entry)
-        with path.open("r+b") as file:
-            file.truncate(end)
-            with mmap.mmap(file.fileno(), end) as mapped:
-                self._fill(mapped, header, arrays, lengths)
-
-    def _fill(self, mapped: mmap.mmap, header: dict[str, Any], arrays: Arrays, lengths: Ints) -> None:
-        entries = header["arrays"]
-        for name, array in arrays.items():
-            _array(mapped, entries[name])[...] = array
-        for place, block in _read(self._values, np.int8, self._size * 4096):
-            _array(mapped, entries["values"]).reshape(-1)[place : place + len(block)] = block
-        self._invert(
-            lengths, arrays["starts"], _array(mapped, entries["documents"]), _array(mapped, entries["weights"])
-        )
-        for entry in entries.values():
-            entry["crc"] = _checksum(mapped, entry)
-        text = json.dumps(header).encode()
-        mapped[: 16 + len(text)] = _MAGIC + struct.pack("<II", len(text), zlib.crc32(text)) + text
-
-    def _invert(self, lengths: Ints, starts: Ints, documents: NDArray[np.int32], weights: NDArray[np.uint8]) -> None:
-        """Put each entry into the list of its bucket, a stretch of documents at a time."""
-        following = np.zeros(2 * BUCKETS, np.int64)
-        following[np.flatnonzero(self._counts)] = starts[:-1]
-        ends = np.cumsum(lengths)
-        pairs = zip(_read(self._buckets, np.int32, _SORTED), _read(self._weights, np.uint8, _SORTED), strict=True)
-        for (place, buckets), (_, block) in pairs:
-            order = np.argsort(buckets, kind="stable")
-            ordered = buckets[order]
-            first = np.flatnonzero(np.diff(ordered, prepend=-1))
-            counts = np.diff(np.append(first, len(ordered)))
-            within = np.arange(len(ordered)) - np.repeat(first, counts)
-            targets = following[ordered] + within
-            documents[targets] = np.searchsorted(ends, place + order, "right")
-            weights[targets] = block[order]
-            following[ordered[first]] += counts
-
-
-def _read(file: IO[bytes], kind: type[np.generic], count: int) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield the numbers of a temporary file in blocks, each with the position of its first number."""
-    file.seek(0)
-    place = 0
-    while len(block := np.frombuffer(file.read(count * np.dtype(kind).itemsize), kind)):
-        yield place, block
-        place += len(block)
-
-
-def _entry(kind: str, shape: Sequence[int]) -> dict[str, Any]:
-    return {"kind": kind, "shape": list(shape), "start": 0, "crc": 0}
-
-
-def _bytes(entry: dict[str, Any]) -> int:
-    return int(math.prod(entry["shape"]) * np.dtype(entry["kind"]).itemsize)
-
-
-def _array(mapped: mmap.mmap, entry: dict[str, Any]) -> NDArray[Any]:
-    count = math.prod(entry["shape"])
-    return np.frombuffer(mapped, entry["kind"], count, entry["start"]).reshape(entry["shape"])
-
-
-def _checksum(mapped: mmap.mmap, entry: dict[str, Any]) -> int:
-    start = int(entry["start"])
-    with memoryview(mapped) as view, view[start : start + _bytes(entry)] as part:
-        return zlib.crc32(part)
+def _record(header: Header, arrays: Arrays) -> bytes:
+    record = pack(header, arrays)
+    return _FRAME.pack(len(record), zlib.crc32(record)) + record
