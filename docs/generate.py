@@ -21,9 +21,8 @@ COMMANDS = ROOT / "docs" / "commands.md"
 MODEL = ROOT / "models" / "colde-minilm-l6"
 _HEAD = """# Options
 
-Made from the commands by `python docs/generate.py`. [Commands](commands.md) says what each command does. Every
-option can also be set in the environment, `--skip-sections` as `COLDE_SKIP_SECTIONS`, or in `colde.toml`.
-`--help` and `-h` show the help of a command, `--version` the version.
+All options by name, made by `python docs/generate.py`. [Commands](commands.md) says what each command does, and how
+options are set in the environment or in `colde.toml`. `-h` or `--help` shows the help of a command.
 
 """
 
@@ -59,17 +58,21 @@ def command_tree(tree: Commands) -> dict[str, frozenset[str]]:
 
 
 def options_page(tree: Commands) -> str:
-    """A table of the options by name: the commands that take it, default, the sentence of its help."""
-    rows: dict[str, dict[tuple[str, str, str], list[str]]] = {}
+    """A table of the options by name: the commands that take it, and the sentence of its help with the default.
+
+    An option that means something else in another command has a row for each meaning.
+    """
+    rows: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
     for name, command in tree.items():
         for item in command.params:
             if item.opts[0].startswith("-") and not item.hidden and item.name != "help":
-                meant = item.metavar or "", _default(item), item.help or ""
-                users = rows.setdefault("`" + "`, `".join((*item.opts, *item.secondary_opts)) + "`", {})
-                users.setdefault(meant, []).append(name.removeprefix("colde ").strip())
+                words = "`" + "`, `".join((*item.opts, *item.secondary_opts)) + "`"
+                use = name.removeprefix("colde ").strip(), item.metavar or "", _default(item)
+                rows.setdefault((words, item.help or ""), []).append(use)
     every = [name.removeprefix("colde ") for name, command in tree.items() if name != "colde" and not _below(command)]
-    lines = [_row(words, uses, every) for words, uses in sorted(rows.items())]
-    return _HEAD + "\n".join(["| Option | Commands | Default | Meaning |", "|---|---|---|---|", *lines, ""])
+    ordered = sorted(rows.items(), key=lambda row: (row[0][0].split()[0].strip("`,"), row[1]))
+    lines = [_row(words, sentence, uses, every) for (words, sentence), uses in ordered]
+    return _HEAD + "\n".join(["| Option | Commands | Meaning |", "|---|---|---|", *lines, ""])
 
 
 def _below(command: Any) -> Any:  # noqa: ANN401
@@ -84,26 +87,25 @@ def _listed(users: list[str], every: list[str]) -> str:
     return "all but " + ", ".join(left) if left else "all"
 
 
-def _row(words: str, uses: Mapping[tuple[str, str, str], list[str]], every: list[str]) -> str:
-    """The line of an option; what is not the same for all commands is told apart."""
-    metavars, defaults, sentences = (list(dict.fromkeys(use[part] for use in uses)) for part in range(3))
-    taken = [
-        _listed(users, every) + (f" ({metavar})" if metavar and len(metavars) > 1 else "")
-        for (metavar, _, _), users in uses.items()
-    ]
+def _row(words: str, sentence: str, uses: list[tuple[str, str, str]], every: list[str]) -> str:
+    """The line of an option; each use is a command, the value it takes and the default there."""
+    metavars, defaults = (_by_value(uses, part) for part in (1, 2))
+    if len(metavars) == 1:
+        words, named = f"{words} {uses[0][1]}".rstrip(), _listed([name for name, *_ in uses], every)
+    else:
+        named = ", ".join(f"{', '.join(names)} ({metavar})" for metavar, names in metavars.items())
+    alike = len(defaults) == 1
+    told = [value if alike else f"{', '.join(names)} {value}" for value, names in defaults.items() if value]
+    default = f" Default: {'; '.join(told)}." if told else ""
+    return "| " + " | ".join(map(_cell, (words, named, sentence + default))) + " |"
 
-    def told_apart(part: int, values: list[str]) -> str:
-        if len(values) == 1:
-            return values[0]
-        users = {
-            value: ", ".join(user for use, named in uses.items() if use[part] == value for user in named)
-            for value in values
-        }
-        return " ".join(f"{users[value]}: {value}" + ";" * (part == 1) for value in values if value).rstrip(";")
 
-    named = words + (f" {metavars[0]}" if len(metavars) == 1 and metavars[0] else "")
-    cells = (named, ", ".join(taken), told_apart(1, defaults), told_apart(2, sentences))
-    return "| " + " | ".join(map(_cell, cells)) + " |"
+def _by_value(uses: list[tuple[str, str, str]], part: int) -> dict[str, list[str]]:
+    """The commands by one part of their uses."""
+    found: dict[str, list[str]] = {}
+    for use in uses:
+        found.setdefault(use[part], []).append(use[0])
+    return found
 
 
 def _default(item: Any) -> str:  # noqa: ANN401

@@ -8,18 +8,30 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 ROOMS = "|".join(sorted(path.stem for path in (ROOT / "colde_cli").iterdir() if path.suffix != ".typed"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_link_leads_to_a_file(page: Path) -> None:
-    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
-    local = [link for link in links if not link.startswith(("http://", "https://", "mailto:"))]
-    assert [link for link in local if not (page.parent / link).exists()] == []
+def anchors(page: Path) -> set[str]:
+    """The addresses of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_leads_to_a_heading_or_a_file(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text(encoding="utf-8"))
+    broken = []
+    for file, anchor in links:
+        target = page.parent / file if file else page
+        if file.startswith(("http://", "https://", "mailto:")):
+            continue
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            broken.append(f"{file}#{anchor}")
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_source_file_that_is_named_exists(page: Path) -> None:
     named = re.findall(rf"`((?:{ROOMS})(?:/\w+)*\.py|(?:{ROOMS})(?:/\w+)*/)`", page.read_text(encoding="utf-8"))
     assert [path for path in named if not (ROOT / "colde_cli" / path).exists()] == []

@@ -33,7 +33,7 @@ def calibrate(
             "--field",
             panel=DATA,
             metavar="docs|NAME|FOLDER",
-            help="Calibrate a field profile, not the model: a new one of these documents (docs) or one of colde adapt.",
+            help="Calibrate a field profile, not the model: a new one (docs) or one of colde adapt.",
         ),
     ] = None,
     output: options.FolderOption = None,

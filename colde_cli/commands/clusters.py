@@ -21,7 +21,15 @@ def clusters(
     ],
     *,
     top: options.TopOption = 5,
-    min_score: options.MinScoreOption = None,
+    min_score: Annotated[
+        float | None,
+        option(
+            "--min-score",
+            callback=options.check_score,
+            metavar="SCORE",
+            help="Least score of two neighbours. Default: that of the closest tenth of random pairs.",
+        ),
+    ] = None,
     resolution: Annotated[
         float, option("--resolution", min=0.01, metavar="NUMBER", help="Above 1 makes more and smaller clusters.")
     ] = 1.0,

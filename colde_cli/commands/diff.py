@@ -68,18 +68,13 @@ def diff(
             metavar="N",
             min=1,
             max=2,
-            help="Version of the JSON; 1 has the attention of chunks in any case.",
+            help="Version of the JSON; 1 always has the attention of chunks.",
         ),
     ] = 2,
     out: options.Destination,
     annotate: Annotated[
         Path | None,
-        option(
-            "--annotate",
-            panel=OUTPUT,
-            metavar="DIR",
-            help="Folder for copies of the PDFs with the changes highlighted.",
-        ),
+        option("--annotate", panel=OUTPUT, metavar="DIR", help="Folder for copies of the PDFs, changes highlighted."),
     ] = None,
     comments: Annotated[
         Path | None,
@@ -87,19 +82,17 @@ def diff(
             "--comments",
             panel=OUTPUT,
             metavar="FILE",
-            help="A review of A, a file with comments or a list of remarks: shows what became of each remark.",
+            help="Review of A (a file with comments, or a list of remarks): show what became of each remark.",
         ),
     ] = None,
     signature: options.Signature,
     merge: Annotated[
         bool,
-        option(
-            "--merge", panel=OUTPUT, help="B, C, ... are what several reviewers made of A: their edits and conflicts."
-        ),
+        option("--merge", panel=OUTPUT, help="Show the edits and conflicts of reviewers, who made B, C, ... of A."),
     ] = False,
     reviewer: Annotated[
         list[str] | None,
-        option("--reviewer", panel=OUTPUT, metavar="NAME", help="Name of a reviewer of --merge; repeat it for each."),
+        option("--reviewer", panel=OUTPUT, metavar="NAME", help="Name of a reviewer, for --merge; repeat it for each."),
     ] = None,
     reports: options.ReportsOption = None,
     fail_under: options.FailUnderOption = None,

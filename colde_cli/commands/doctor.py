@@ -32,7 +32,7 @@ class Finding:
 def doctor(
     model: ModelOption = DEFAULT_MODEL,
     device: DeviceOption = "auto",
-    format: Annotated[Format | None, format_option("table|json")] = None,
+    format: Annotated[Format | None, format_option("table|json", "table")] = None,
     debug: DebugOption = False,
 ) -> None:
     """Check the installation: versions, devices, paths and a test of a model.

@@ -37,7 +37,7 @@ def dupes(
             "--min-share",
             callback=options.check_share,
             metavar="SHARE",
-            help="Call two documents versions if this share of the words of each also occurs in the other.",
+            help="Least share of the words of each that versions have in common.",
         ),
     ] = 0.4,
     min_contained: Annotated[
@@ -46,7 +46,7 @@ def dupes(
             "--min-contained",
             callback=options.check_share,
             metavar="SHARE",
-            help="Call a document a part if this share of its words also occurs in a longer one.",
+            help="Least share of the words of a part that the longer document has.",
         ),
     ] = 0.8,
     glob: options.GlobOption = None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from colde_cli.commands import options
-from colde_cli.commands.options import DATA, VALIDATION_HELP, Reporter, Runtime, format_option, option, require_extra
+from colde_cli.commands.options import DATA, Reporter, Runtime, format_option, option, require_extra
 from colde_cli.errors import OptionError
 from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs, show
 
@@ -45,7 +45,13 @@ def evaluate(
     docs: options.DocsOption,
     *,
     validation: Annotated[
-        list[Path] | None, option("--validation", panel=DATA, metavar="FILE", help=VALIDATION_HELP)
+        list[Path] | None,
+        option(
+            "--validation",
+            panel=DATA,
+            metavar="FILE",
+            help="Pairs for thresholds. Default: validation split of --pairs.",
+        ),
     ] = None,
     split: options.SplitOption = options.SplitName.TEST,
     baseline: Annotated[
@@ -54,7 +60,7 @@ def evaluate(
             "--baseline",
             panel=_FIGURES,
             metavar="NAME",
-            help="Also measure a baseline: tfidf, bm25, mean, centred-mean, max-mean or all of them;"
+            help="Also measure tfidf, bm25, mean, centred-mean, max-mean or all of them;"
             " or parts, each part of the score alone, and the score without it; repeatable.",
         ),
     ] = None,
@@ -71,7 +77,7 @@ def evaluate(
             "--robustness",
             panel=_FIGURES,
             metavar="NAMES",
-            help="Also score changed documents: length, shuffle, elongation, or several with commas.",
+            help="Also score changed documents: length, shuffle, elongation; with commas between.",
         ),
     ] = None,
     bootstrap: Annotated[

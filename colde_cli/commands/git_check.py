@@ -57,7 +57,7 @@ def git_check(
     *,
     base: Annotated[str, option("--base", metavar="COMMIT", help="Compare HEAD with this commit.")] = "",
     hook: Annotated[
-        bool, option("--hook", help="Compare what is staged with HEAD, or the commits of a run of pre-commit.")
+        bool, option("--hook", help="Compare what is staged with HEAD, or the commits that pre-commit names.")
     ] = False,
     allow: options.AllowOption = None,
     verify: Annotated[bool, option("--verify", help="Nothing else may change, even if nothing is allowed.")] = False,
@@ -71,7 +71,7 @@ def git_check(
     ignoring: options.Ignoring,
     password: PasswordOption = None,
     ocr: OcrOption = None,
-    format: Annotated[Format | None, format_option("table|github")] = None,
+    format: Annotated[Format | None, format_option("table|github", "table")] = None,
     summary: Annotated[
         Path | None, option("--summary", panel=OUTPUT, metavar="FILE", help="Also add Markdown to this file.")
     ] = None,

@@ -40,17 +40,11 @@ def index(
     ] = None,
     drop_missing: Annotated[
         bool,
-        option(
-            "--drop-missing",
-            help="Drop missing files even if their folder is suddenly empty or lacks most of its files.",
-        ),
+        option("--drop-missing", help="Drop missing files even if their folder lacks most or all of its files."),
     ] = False,
     reread: Annotated[
         bool,
-        option(
-            "--reread",
-            help="Read all files again, after an upgrade; those that now have another text are encoded again.",
-        ),
+        option("--reread", help="Read all files again, after an upgrade; encode those with another text."),
     ] = False,
     password: PasswordOption = None,
     password_file: PasswordFileOption = None,
@@ -59,16 +53,14 @@ def index(
         bool, option("--status", envvar=None, help="Show what an index holds and whether its files have changed.")
     ] = False,
     verify: options.VerifyOption = False,
-    compact: Annotated[
-        bool, option("--compact", envvar=None, help="Drop what no document needs any more, and free the space.")
-    ] = False,
+    compact: Annotated[bool, option("--compact", envvar=None, help="Drop what no document needs any more.")] = False,
     cluster: Annotated[
         str | None,
         option(
             "--cluster",
             panel=REMOTE,
             metavar="local|ray://HOST:PORT[?gpus=SHARE]",
-            help="Do the work on a Ray cluster, whose nodes see the files by the same paths, into a shared index.",
+            help="Work on this Ray cluster, into a shared index.",
         ),
     ] = None,
     to: Annotated[
@@ -77,10 +69,10 @@ def index(
             "--to",
             panel=REMOTE,
             metavar="INDEX.lance|URL",
-            help="Send this index to a shared one, such as s3://BUCKET/NAME.lance; only what has changed is sent.",
+            help="Send what has changed to a shared index, such as s3://BUCKET/NAME.lance.",
         ),
     ] = None,
-    format: Annotated[Format | None, format_option("table|json", "text")] = None,
+    format: Annotated[Format | None, format_option("table|json", "table")] = None,
     reporter: Reporter,
     model: options.ModelOption = DEFAULT_MODEL,
     runtime: Runtime,

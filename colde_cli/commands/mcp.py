@@ -14,11 +14,7 @@ def mcp(
     *,
     root: Annotated[
         list[Path] | None,
-        option(
-            "--root",
-            metavar="FOLDER",
-            help="Folder that may be read, with all below it; repeatable. Default: the working folder.",
-        ),
+        option("--root", metavar="FOLDER", help="Folder that may be read; repeatable. Default: the working folder."),
     ] = None,
     ocr: OcrOption = None,
     reporter: Reporter,

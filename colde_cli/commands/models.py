@@ -48,7 +48,7 @@ def models(
         str | None, typer.Argument(metavar="NAME", help="Model to describe. Default: list all models.")
     ] = None,
     verify: VerifyOption = False,
-    format: Annotated[Format | None, format_option("table|json")] = None,
+    format: Annotated[Format | None, format_option("table|json", "table")] = None,
     debug: DebugOption = False,
 ) -> None:
     """List the models that --model finds by name, or describe one."""

@@ -35,16 +35,11 @@ DATA, IGNORE, MODEL, OUTPUT = "Data", "Differences to ignore", "Model", "Output"
 # What is said of options that some commands declare in their own way.
 DEVICE_HELP = "Device to run the model on."
 FIELD_HELP = (
-    "Statistics to score with: a profile of colde adapt, those of the documents that are searched or measured (corpus,"
-    " docs), or of the model alone (none)."
+    "Statistics to score with: those of the documents given (corpus, docs), of a profile of colde adapt, or of the"
+    " model (none)."
 )
-FOLDER_HELP = "Folder to make: an index, a model or a field profile, for which a name will do."
-PAIRS_HELP = "Judged pairs, as JSON Lines; to measure, fit or train on beside labels or links; repeatable as --docs."
-QUIET_HELP = "Hide warnings, progress and what is said at the end."
-VALIDATION_HELP = (
-    "Judged pairs that set the threshold and are not trained on. Default: those of --pairs that say so; train holds a"
-    " share of the documents back."
-)
+FOLDER_HELP = "Folder to write; for a field profile a name will do."
+QUIET_HELP = "Hide warnings, progress and closing notes."
 
 
 def option(*names: str, help: str, panel: str | None = None, **settings: Any) -> Any:  # noqa: ANN401
@@ -54,12 +49,12 @@ def option(*names: str, help: str, panel: str | None = None, **settings: Any) ->
     return typer.Option(*names, **(shared | settings))
 
 
-def format_option(formats: str, default: str = "a table") -> Any:  # noqa: ANN401
-    """Declare `--format`; `formats` stand between bars, `default` if neither option nor output file names one."""
+def format_option(formats: str, default: str = "by the suffix of -o, else table") -> Any:  # noqa: ANN401
+    """Declare `--format`; `formats` stand between bars, `default` says which is taken without the option."""
     # A longer list would leave the other columns of the help no room.
     short = len(formats) <= _METAVAR
     named = "Output format" if short else f"Output format: {formats.replace('|', ', ')}"
-    text = f"{named}. Default: the one of the output file's suffix, else {default}."
+    text = f"{named}. Default: {default}."
     metavar = formats if short else "FORMAT"
     return option("--format", panel=OUTPUT, metavar=metavar, show_choices=False, help=text)
 
@@ -109,7 +104,7 @@ TopOption = Annotated[
         panel=OUTPUT,
         metavar="N",
         min=1,
-        help="Documents to list, or passages or chunks of each kind.",
+        help="Documents to list, or passages and chunks of each kind.",
     ),
 ]
 ReportsOption = Annotated[
@@ -118,7 +113,7 @@ ReportsOption = Annotated[
         "--reports",
         panel=OUTPUT,
         metavar="FOLDER",
-        help="Also write an HTML report on each pair, and a page that links them.",
+        help="Also write an HTML report on each pair, and a page of links.",
     ),
 ]
 DebugOption = Annotated[
@@ -136,7 +131,7 @@ class Destination:
         option(
             "--pager/--no-pager",
             panel=OUTPUT,
-            help="Show the output in a pager. Default: only a table longer than the screen.",
+            help="Show the output in a pager. Default: only a table that is longer than the screen.",
         ),
     ] = None
 
@@ -154,7 +149,7 @@ class Signature:
     """Who signs the tracked changes of a Word file, and when."""
 
     author: Annotated[
-        str, option("--author", panel=OUTPUT, metavar="NAME", help="Author of the tracked changes of a .docx of -o.")
+        str, option("--author", panel=OUTPUT, metavar="NAME", help="Author of new tracked changes in a .docx file.")
     ] = "colde"
     date: Annotated[
         str | None,
@@ -162,7 +157,7 @@ class Signature:
             "--date",
             panel=OUTPUT,
             metavar="DATE",
-            help="Date of them, such as 2026-01-31T12:00. Default: SOURCE_DATE_EPOCH, else now.",
+            help="Date of new tracked changes, such as 2026-01-31T12:00. Default: SOURCE_DATE_EPOCH, else now.",
         ),
     ] = None
 
@@ -212,7 +207,7 @@ class Reporter:
             *("--verbose", "-v"),
             panel=OUTPUT,
             callback=keep_for_main,
-            help="Also show the parts of each score, what runs where, what was left out and what took how long.",
+            help="Also show the parts of scores, devices, what was left out, and times.",
         ),
     ] = False
     debug: DebugOption = False
@@ -317,16 +312,6 @@ class Runtime:
         return {"device": self.device, "precision": self.precision, "threads": self.threads, "cache": cache}
 
 
-MinScoreOption = Annotated[
-    float | None,
-    option(
-        "--min-score",
-        callback=check_score,
-        metavar="SCORE",
-        help="Least score of a document that is listed; in clusters, of neighbours, by default that of the closest"
-        " tenth of all pairs.",
-    ),
-]
 GlobOption = Annotated[
     str | None, option("--glob", metavar="PATTERN", help="Which files of the folders to read, such as '**/*.pdf'.")
 ]
@@ -337,7 +322,7 @@ IgnoreLikeOption = Annotated[
         "--ignore-like",
         panel=IGNORE,
         metavar="FILE",
-        help="Leave out sentences that also appear in this file, such as a template; repeatable.",
+        help="Leave out the sentences of this file, such as a template; repeatable.",
     ),
 ]
 
@@ -357,9 +342,9 @@ class Ignoring:
             "--ignore",
             panel=IGNORE,
             metavar="LIST",
-            help="Differences that do not count, separated by commas: case (-i), whitespace (-w), numbers, renumbering,"
-            " list-marks; outside (all texts beside the body), parts (all that is not read), or kinds of them such as"
-            " headers, comments, links, pictures; repeatable.",
+            help="Differences that do not count, with commas between: case (-i), whitespace (-w), numbers, renumbering,"
+            " list-marks; outside (all texts outside the body), parts (all that is not read), or kinds of them such as"
+            " headers, links, pictures; repeatable.",
         ),
     ] = None
     ignore_case: Annotated[bool, _switch("case", "-i")] = False
@@ -398,7 +383,7 @@ FailUnderOption = Annotated[
         panel=OUTPUT,
         callback=check_score,
         metavar="SCORE",
-        help="Exit with status 1 if the score of two documents is below this; from it on, diff exits with 0.",
+        help="Exit with status 1 if the score is below this; in diff, else with 0.",
     ),
 ]
 AllowOption = Annotated[
@@ -406,9 +391,8 @@ AllowOption = Annotated[
     option(
         "--allow",
         metavar="SECTION|PATTERN|KIND",
-        help="What may change; repeatable. SECTION: sections, named as for --skip-sections of colde diff."
-        " /PATTERN/: words that match. /OLD/NEW/: words that match OLD and become words that match NEW."
-        " KIND: texts or parts outside the body, named as for --ignore, such as pictures,headers.",
+        help="What may change: SECTION, as for --skip-sections; /PATTERN/, words that match; /OLD/NEW/, words that"
+        " match OLD and become words that match NEW; KIND, as for --ignore, such as headers,pictures; repeatable.",
     ),
 ]
 VerifyOption = Annotated[
@@ -416,7 +400,7 @@ VerifyOption = Annotated[
     option(
         "--verify",
         envvar=None,
-        help="Check every file or record against its checksum; exit with status 2 if one is damaged or altered.",
+        help="Check all files or records against their checksums. Exit with status 2 if one is damaged or altered.",
     ),
 ]
 
@@ -437,7 +421,7 @@ LevelOption = Annotated[
         "--level",
         panel=OUTPUT,
         metavar="LEVEL",
-        help="How deep to go: document, section, chunk, passage, or all (passages; of different texts sections too).",
+        help="What to show: document, section, chunk, passage, or all (passages; of different texts sections too).",
     ),
 ]
 
@@ -454,14 +438,17 @@ SplitOption = Annotated[
     SplitName, option("--split", panel=DATA, metavar="NAME", help="Split of the pairs to use, if the data has splits.")
 ]
 SeedOption = Annotated[int, option("--seed", panel=DATA, min=0, metavar="N", help="Seed of all random choices.")]
-PairsOption = Annotated[list[Path], option("--pairs", panel=DATA, metavar="FILE", help=PAIRS_HELP)]
+PairsOption = Annotated[
+    list[Path],
+    option("--pairs", panel=DATA, metavar="FILE", help="Judged pairs, as JSON Lines; one FILE for each --docs."),
+]
 DocsOption = Annotated[
     list[Path],
     option(
         "--docs",
         panel=DATA,
         metavar="FILE",
-        help="Their documents, in the format of colde train; repeatable, one data set per file.",
+        help="Documents of the pairs, in the format of colde train; repeatable, a data set each.",
     ),
 ]
 

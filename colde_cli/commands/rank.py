@@ -35,9 +35,8 @@ class Filters:
         option(
             "--where",
             metavar="NAME=VALUE",
-            help="Only files changed since a date or an age (newer=2026-01-31, newer=30d) or before it (older=), of a"
-            " size (min-size=10kB, max-size=5MB), or with such a section: words of its heading, or a kind"
-            " (section=abstract); repeatable.",
+            help="Only files changed since a date or an age (newer=2026-01-31, newer=30d) or before (older=), of a size"
+            " (min-size=10kB, max-size=), or with a section (words of its heading, or a kind); repeatable.",
         ),
     ] = None
     newer: Annotated[str | None, option("--newer", hidden=True, help="As --where newer=.")] = None
@@ -75,7 +74,10 @@ def rank(
     ],
     *,
     top: options.TopOption = 10,
-    min_score: options.MinScoreOption = None,
+    min_score: Annotated[
+        float | None,
+        option("--min-score", callback=options.check_score, metavar="SCORE", help="Least score of a document to list."),
+    ] = None,
     explain: Annotated[bool, option("--explain", help="Show which sections and pages match.")] = False,
     glob: options.GlobOption = None,
     filters: Filters,
@@ -86,7 +88,7 @@ def rank(
             "--budget",
             metavar="SECONDS",
             min=0,
-            help="Time to encode documents that are not in the cache; those closest to the query by words come first.",
+            help="Time to encode documents that no cache has, those closest by words first.",
         ),
     ] = None,
     password: PasswordOption = None,

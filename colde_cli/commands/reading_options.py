@@ -29,7 +29,7 @@ class OcrMode(StrEnum):
 PasswordOption = Annotated[str | None, option("--password", metavar="TEXT", help="Password of encrypted PDFs.")]
 PasswordFileOption = Annotated[
     Path | None,
-    option("--password-file", metavar="FILE", help="Passwords of encrypted PDFs, one a line; each is tried."),
+    option("--password-file", metavar="FILE", help="Passwords of encrypted PDFs, one a line."),
 ]
 
 
@@ -56,7 +56,7 @@ OcrOption = Annotated[
     option(
         "--ocr",
         metavar="auto|always|never",
-        help="Which pages to read by OCR: those without a readable text (auto, with the extra ocr), all, or none.",
+        help="Pages to read by OCR (extra ocr): those without readable text (auto), all, or none.",
     ),
 ]
 SkipSectionsOption = Annotated[
@@ -83,8 +83,8 @@ class Selection:
             "--tracked",
             metavar="keep|accept|reject",
             show_choices=False,
-            help="Tracked changes that a Word or OpenDocument file has: read as accepted, and kept in a .docx of -o"
-            " (keep); accepted there, too (accept); or read as rejected (reject).",
+            help="Read earlier tracked changes as accepted and keep them in a .docx of -o (keep), or accept them there"
+            " too (accept), or read them as rejected (reject).",
         ),
     ] = Tracked.KEEP
 

@@ -29,7 +29,7 @@ def text(
     ],
     *,
     selection: Selection,
-    format: Annotated[Format | None, format_option("markdown|json", "Markdown")] = None,
+    format: Annotated[Format | None, format_option("markdown|json", "by the suffix of -o, else markdown")] = None,
     output: OutputOption = None,
     for_git: Annotated[
         bool,
@@ -47,8 +47,8 @@ def text(
         option(
             "--check",
             panel=OUTPUT,
-            help="Print no text, but what cannot be read of each file: a scan, a missing password, damage, characters"
-            " without a meaning. Exit with status 1 if a file is not read as a whole.",
+            help="Print only what cannot be read: scans, missing passwords, damage, characters without a meaning. Exit"
+            " with status 1 if there is any.",
         ),
     ] = False,
     reporter: Reporter,

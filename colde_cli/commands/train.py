@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from colde_cli.commands import options
-from colde_cli.commands.options import DEVICE_HELP, FOLDER_HELP, PAIRS_HELP, QUIET_HELP, option, require_extra
+from colde_cli.commands.options import DEVICE_HELP, FOLDER_HELP, QUIET_HELP, option, require_extra
 from colde_cli.errors import OptionError
 from colde_cli.settings import parse_duration, parse_size, resolve_model
 from colde_cli.views.output import refuse_inputs
@@ -186,13 +186,22 @@ def train(
             "--prepare",
             panel=RUN,
             metavar="FILE",
-            help="Train nothing; write the data as tokens to one .npz file, to train from here or elsewhere.",
+            help="Train nothing; write the data to one .npz file, to train from here or elsewhere.",
             show_default=False,
         ),
     ] = None,
-    pairs: Annotated[Path | None, option("--pairs", panel=DATA, metavar="FILE", help=PAIRS_HELP)] = None,
+    pairs: Annotated[
+        Path | None,
+        option("--pairs", panel=DATA, metavar="FILE", help="Judged pairs, as JSON Lines, beside labels and links."),
+    ] = None,
     validation: Annotated[
-        str, option("--validation", panel=DATA, metavar="FILE|SHARE", help=options.VALIDATION_HELP)
+        str,
+        option(
+            "--validation",
+            panel=DATA,
+            metavar="FILE|SHARE",
+            help="Pairs for threshold and early stopping, or the share of documents to hold back for them.",
+        ),
     ] = "0.1",
     system: Annotated[
         SystemName,
@@ -209,8 +218,7 @@ def train(
         option(
             "--recipe",
             panel=MODEL,
-            help="What CoLDE's other values are. paper: what the CoLDE paper states, BERT trained end to end. "
-            "shipped: how colde-minilm-l6 was trained, on a CPU.",
+            help="CoLDE: other values as its paper states them (paper), or as colde-minilm-l6 was trained (shipped).",
             show_default="default",
         ),
     ] = None,
@@ -230,19 +238,19 @@ def train(
             "--init",
             panel=MODEL,
             metavar="NAME|FOLDER",
-            help="Continue from this CoLDE model, its head included; with --epochs 0, only export and fit it anew.",
+            help="CoLDE model to continue from, head included; with --epochs 0, only export and fit it anew.",
             show_default=False,
         ),
     ] = None,
     freeze_backbone: Annotated[
         bool,
         option(
-            "--freeze-backbone", panel=MODEL, help="CoLDE: train the head only, minutes on a CPU. The place to start."
+            "--freeze-backbone", panel=MODEL, help="CoLDE: train the head only; start here, it takes minutes on a CPU."
         ),
     ] = False,
     ablations: Annotated[
         list[Ablation] | None,
-        option("--ablation", panel=MODEL, help="CoLDE: leave a part out, as in the paper's table; may be repeated."),
+        option("--ablation", panel=MODEL, help="CoLDE: leave a part out, as in the paper's table; repeatable."),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -250,8 +258,7 @@ def train(
             "--set",
             panel=MODEL,
             metavar="NAME=VALUE",
-            help="Another value of the recipe or size of the network, e.g. chunk_tokens=128, seed=1, or hidden=100 of "
-            "smith (docs/systems.md lists them); may be repeated.",
+            help="Another value of the recipe or the network, such as chunk_tokens=128 (docs/systems.md); repeatable.",
         ),
     ] = None,
     epochs: Annotated[
@@ -289,7 +296,7 @@ def train(
             panel=RUN,
             metavar="TIME",
             parser=_seconds,
-            help="Stop and save after so long, e.g. 90s, 8m or 2h; the status is then 124.",
+            help="Stop and save after 90s, 8m or 2h, with status 124.",
             show_default="no limit",
         ),
     ] = None,
@@ -298,7 +305,7 @@ def train(
         bool, option("--overwrite", panel=RUN, help="Replace the model folder, or an unfinished run.")
     ] = False,
     card_note: Annotated[
-        str, option("--card-note", panel=RUN, metavar="TEXT", help="Text for the model's card, e.g. its licence.")
+        str, option("--card-note", panel=RUN, metavar="TEXT", help="Text for the model's card, such as its licence.")
     ] = "",
     # Options of earlier versions for values of --set.
     trainable_layers: Annotated[int | None, _setting("trainable-layers", min=1)] = None,

@@ -36,8 +36,8 @@ def verify(
             "--receipt",
             panel=OUTPUT,
             metavar="FILE",
-            help="Write a receipt: digests of both files and all their parts, options and changes. If FILE is there"
-            " already, check it from the bytes of A and B, with its own options.",
+            help="Write digests of both files and their parts, options and changes. If FILE is there already, check A"
+            " and B against it.",
         ),
     ] = None,
     password: PasswordOption = None,
