@@ -120,19 +120,6 @@ def test_a_bad_document_is_one_sentence_that_names_it(capsys: Capture, tmp_path:
     assert not target.exists()
 
 
-@pytest.mark.slow
-def test_a_password_opens_and_a_wrong_one_does_not(capsys: Capture, tmp_path: Path) -> None:
-    path = tmp_path / "locked.pdf"
-    encrypted(path)
-    check_trouble(run(capsys, "diff", path, OTHER, "--password", "wrong"))
-    assert run(capsys, "diff", path, OTHER, "--password", "secret").status == 0
-
-
-def test_pages_that_are_not_there_are_trouble(capsys: Capture) -> None:
-    for pages in ("90-99", "3-1", "x"):
-        check_trouble(run(capsys, "diff", V1, V2, "--pages", pages))
-
-
 @pytest.fixture
 def model_copy(tmp_path: Path, model_folder: Path) -> Path:
     """A copy of the model of which files may be taken away."""

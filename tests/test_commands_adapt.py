@@ -177,13 +177,6 @@ def test_a_centre_of_another_size_is_trouble(capsys: Capture, corpus: Path, prof
     assert "is damaged; make the profile again" in result.err
 
 
-def test_an_unknown_field_lists_the_known(capsys: Capture, corpus: Path) -> None:
-    run(capsys, "adapt", corpus, "-o", "crafts")
-    result = run(capsys, "diff", V1, V2, "--field", "craft")
-    check_trouble(result)
-    assert "known are: crafts" in result.err
-
-
 # rank
 
 

@@ -86,14 +86,6 @@ def test_schema_1_is_schema_2_with_the_attention(schema: dict[str, Any]) -> None
     assert json.loads(text) == wanted
 
 
-def test_versions_score_above_strangers(capsys: Capture) -> None:
-    close = json.loads(run(capsys, "diff", V1, V2, "--format", "json").out)["document"]
-    far = json.loads(run(capsys, "diff", V1, OTHER, "--format", "json").out)["document"]
-    assert close["score"] > 0.9 > far["score"]
-    assert close["related"]
-    assert close["probability"] > far["probability"]
-
-
 def test_equal_texts_are_status_0_white_space_aside(capsys: Capture, tmp_path: Path) -> None:
     one, two = tmp_path / "one.txt", tmp_path / "two.txt"
     one.write_text("The pump runs at night.\n\nIt is quiet.\n")
@@ -122,46 +114,6 @@ def test_fail_under_turns_the_score_into_the_status(capsys: Capture) -> None:
     assert "Related   score 0.9" in passed.out
     assert run(capsys, "diff", V1, OTHER, "--fail-under", "0.9").status == 1
     assert run(capsys, "diff", V1, OTHER, "--fail-under", "0.9", "--exit-zero").status == 0
-
-
-@pytest.mark.slow
-def test_levels_go_as_deep_as_they_say(capsys: Capture) -> None:
-    shown = {
-        level: run(capsys, "diff", V1, V2, "--level", level).out
-        for level in ("document", "section", "chunk", "passage")
-    }
-    everything = run(capsys, "diff", V1, V2).out
-    # Two versions of one text are not asked whether they are related.
-    for text in (*shown.values(), everything):
-        assert "Two versions of one paper: " in text
-        assert "score 0." not in text
-        assert "probability" not in text
-    assert "Sections ─" not in shown["document"] + shown["chunk"]
-    assert "Chunks of A" not in shown["document"] + shown["section"]
-    assert "Sections ─" in shown["section"]
-    assert "Chunks of A" in shown["chunk"]
-    assert "Sections ─" not in everything
-    unrelated = run(capsys, "diff", V1, OTHER).out
-    assert "Sections ─" not in unrelated
-    assert "--level section the scores of their sections" in unrelated
-    assert "Chunks of A" not in everything
-    assert "Flagged changes  " not in shown["document"] + shown["section"] + shown["chunk"]
-    assert "Flagged changes  " in shown["passage"]
-    assert "Flagged changes  " in everything
-    assert (
-        everything.index("Flagged changes")
-        < everything.index("Other changes")
-        < everything.index("Only in A")
-        < everything.index("Section changes")
-    )
-
-
-@pytest.mark.slow
-def test_top_limits_the_chunks(capsys: Capture) -> None:
-    few, many = (run(capsys, "diff", V1, V2, "--level", "chunk", "-n", number) for number in ("2", "8"))
-    assert (few.status, many.status) == (1, 1), few.err + many.err
-    assert "  2 of " in few.out
-    assert many.out.count("\n") - few.out.count("\n") >= 2 * 6
 
 
 @pytest.mark.slow
@@ -214,17 +166,6 @@ def test_verbose_says_what_runs_where_and_quiet_silences_warnings(capsys: Captur
     assert len(result.err.splitlines()) == 1
     assert run(capsys, "diff", latin, V1, "-q").err == ""
     assert "on cpu" in run(capsys, "diff", V1, V2, "-v", "--device", "cpu").err
-
-
-@pytest.mark.slow
-def test_a_second_run_gives_the_same_and_so_does_one_without_cache(
-    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path))
-    arguments = ("diff", V1, V2, "--format", "json", "--pages", "1-3")
-    first = run(capsys, *arguments).out
-    assert run(capsys, *arguments).out == first
-    assert run(capsys, *arguments, "--no-cache").out == first
 
 
 @pytest.mark.parametrize(("text", "expected"), [("3-17", (3, 17)), ("5", (5, 5)), (" 2 – 4 ", (2, 4)), (None, None)])

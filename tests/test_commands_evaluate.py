@@ -181,14 +181,6 @@ def test_parts_are_measured_alone_and_left_out(capsys: Capture, data: list[str])
 
 
 @pytest.mark.slow
-def test_robustness_is_measured_for_models(capsys: Capture, data: list[str]) -> None:
-    result = run(capsys, "evaluate", MODEL, *data, *QUICK, "--robustness", "shuffle, length", "--format", "json")
-    assert (result.status, result.err) == (0, "")
-    (field,) = json.loads(result.out)["fields"]
-    assert [item["name"] for item in field["robustness"][MODEL]["protocols"]] == ["shuffle", "length"]
-
-
-@pytest.mark.slow
 def test_models_of_other_systems_are_measured_and_calibrated(capsys: Capture, data: list[str], tmp_path: Path) -> None:
     pytest.importorskip("torch")
     from tiny_system import tiny_backbone, write_system

@@ -128,16 +128,6 @@ def test_results_are_the_same_in_every_run(capsys: Capture, subjects: Path) -> N
 
 
 @pytest.mark.slow
-def test_clusters_in_other_formats(capsys: Capture, subjects: Path, tmp_path: Path) -> None:
-    rows = list(csv.DictReader(StringIO(run(capsys, "clusters", subjects, "--format", "csv").out)))
-    assert len(rows) == 16
-    assert "cluster" in run(capsys, "clusters", subjects, "-n", "1").out
-    page = tmp_path / "found.html"
-    assert run(capsys, "clusters", subjects, "-o", page).status == 0
-    assert "<script" not in page.read_text()
-
-
-@pytest.mark.slow
 def test_nothing_alike_is_status_1(capsys: Capture) -> None:
     assert run(capsys, "clusters", V1, OTHER, "--min-score", "0.99").status == 1
     assert run(capsys, "clusters", V1, OTHER, "--min-score", "0.99", "--exit-zero").status == 0

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import OTHER, V1, V2, run, run_json, validate
+from command_line import V1, V2, run, run_json, validate
 
 Capture = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("kept_cache")
@@ -25,14 +25,6 @@ def test_a_summary_fits_into_an_email(capsys: Capture, tmp_path: Path) -> None:
     assert file.read_text("utf-8") == result.out
     left_out = run(capsys, "diff", V1, V2, "--format", "summary", "--skip-sections", "appendix").out
     assert "\nLeft out of A: skipped: Appendix A" in left_out
-
-
-def test_unrelated_documents_are_summed_up_by_their_score(capsys: Capture) -> None:
-    said = run(capsys, "diff", V1, OTHER, "--format", "summary").out
-    assert said.startswith("Two unrelated texts. Score 0.")
-    shown = run(capsys, "diff", V1, OTHER).out
-    assert "--level section" in shown
-    assert "\nSections" not in shown  # every one is far from every other
 
 
 @pytest.mark.slow

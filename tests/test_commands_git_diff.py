@@ -91,9 +91,6 @@ def test_the_driver_shows_the_comparison(repository: Repository) -> None:
     ignoring = repository("git", "-c", "diff.colde.command=colde git-diff --ignore-numbers", "diff", "HEAD")
     assert "The texts are the same" in ignoring
     assert "{+41+}" not in ignoring
-    for option in ("--ignore-renumbering", "--ignore-list-marks"):
-        driver = f"diff.colde.command=colde git-diff {option}"
-        assert f"Ignored: {option[9:].replace('-', ' ')}" in repository("git", "-c", driver, "diff", "HEAD")
     assert "[-14-] {+41+} days" in text
     assert "diff --git a/notes.txt b/notes.txt" in text
     repository.commit()
@@ -174,21 +171,6 @@ def test_names_that_look_like_options_or_words(repository: Repository) -> None:
     assert "Two versions of one " in repository("bash", "-e", "-c", shown("pull-request"))
 
 
-@pytest.mark.slow
-def test_documents_of_which_nothing_is_left_do_not_keep_others_from_being_shown(
-    repository: Repository,
-) -> None:
-    write_word(repository.folder / "z.docx", p("A letter about the bells of the harbour at high tide."))
-    repository.commit()
-    write_word(repository.folder / "letter.docx", NEW)
-    write_word(repository.folder / "z.docx", p("A letter about the bells of the harbour at low tide."))
-    driver = "diff.colde.command=colde git-diff --ignore-like {} --"
-    template = str(write_word(repository.folder.parent / "template.docx", OLD + NEW))
-    text = " ".join(repository("git", "-c", driver.format(template), "diff").split())
-    assert "is also in template.docx; nothing is left to compare." in text
-    assert "{+low+} tide" in text
-
-
 @pytest.mark.parametrize(
     ("environment", "setting", "coloured"),
     [
@@ -214,13 +196,6 @@ def test_leaving_the_pager_is_no_trouble(repository: Repository) -> None:
     write_word(repository.folder / "letter.docx", NEW)
     text = repository("bash", "-c", "git diff | true; echo ${PIPESTATUS[0]}")
     assert text == "0\n"
-
-
-@pytest.mark.slow
-def test_difftool(repository: Repository) -> None:
-    set_up(repository, "difftool")
-    write_word(repository.folder / "letter.docx", NEW)
-    assert "{+41+} days" in repository("git", "difftool", "--tool=colde")
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import EXAMPLES, ROOT, V1, check_trouble, run, run_here, run_json, validate
+from command_line import ROOT, V1, check_trouble, run, run_json, validate
 from permissions import POSIX, permissions_count
 
 from colde_cli.corpus.finding import APPLICATION
@@ -58,16 +58,6 @@ def as_json(capsys: Capture, *arguments: str | Path, status: int = 0) -> dict[st
 
 def ranked(capsys: Capture, *arguments: str | Path) -> dict[str, Any]:
     return run_json(capsys, "rank", *arguments)
-
-
-def test_rank_finds_in_an_index_what_it_finds_in_the_folder(capsys: Capture, corpus: Path, index: Path) -> None:
-    there = ranked(capsys, "corpus/pump.txt", "corpus", "--explain")
-    here = ranked(capsys, "corpus/pump.txt", "papers.colde", "--explain")
-    assert [hit["path"] for hit in here["results"]] == [hit["path"] for hit in there["results"]]
-    assert [hit["matches"][0]["hit"] for hit in here["results"]] == [
-        hit["matches"][0]["hit"] for hit in there["results"]
-    ]
-    assert (here["searched"], here["encoded"], here["field"]) == (2, 0, None)
 
 
 def test_no_file_is_needed_to_rank_in_an_index(capsys: Capture, corpus: Path, index: Path, tmp_path: Path) -> None:
@@ -347,21 +337,6 @@ def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
-def test_two_processes_at_once_do_no_harm(capsys: Capture, corpus: Path) -> None:
-    for number in range(20):
-        (corpus / f"{number}.txt").write_text(f"Document {number} tells of pump {number}. " * 50)
-    both = [start("corpus", "-o", "papers.colde") for _ in range(2)]
-    answers = [process.communicate()[1].decode() for process in both]
-    codes = sorted(process.returncode for process in both)
-    assert codes in ([0, 0], [0, 2])
-    assert all("Traceback" not in answer for answer in answers)
-    if codes == [0, 2]:
-        assert any("is being written by another process" in answer for answer in answers)
-    assert as_json(capsys, "papers.colde", "--verify")["verify"]["problems"] == []
-    assert as_json(capsys, "papers.colde", "--status")["status"]["documents"] == 23
-
-
-@pytest.mark.slow
 def test_a_killed_run_is_gone_on_with(
     capsys: Capture, corpus: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -389,13 +364,6 @@ def test_the_name_of_a_file_need_not_be_utf_8(capsys: Capture, corpus: Path, ind
     assert run(capsys, "index", "papers.colde").status == 0
     assert ranked(capsys, "corpus/pump.txt", "papers.colde")["searched"] == 3
     assert "up to date" in run(capsys, "index", "papers.colde", "--status").out
-
-
-@pytest.mark.slow
-def test_the_examples_of_the_repository(tmp_path: Path) -> None:
-    done = run_here("index", EXAMPLES, "-o", tmp_path / "examples.colde")
-    assert done.status == 0, done.err
-    assert "4 documents, 4 added" in done.err
 
 
 def test_encrypted_files_are_indexed_with_the_passwords_of_a_file(

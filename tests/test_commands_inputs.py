@@ -10,7 +10,7 @@ from typing import Any
 import docx
 import odt_files
 import pytest
-from command_line import Run, check_trouble, run, run_here
+from command_line import Run, check_trouble, run
 from PIL import Image
 from pypdf import PdfReader, PdfWriter
 from word_files import p, write_word
@@ -62,17 +62,6 @@ def value(result: Run) -> dict[str, Any]:
     return loaded
 
 
-def test_versions_of_a_word_file(tmp_path: Path, capsys: Capture) -> None:
-    old, new = word(tmp_path, "old.docx"), word(tmp_path, "new.docx", "One of them has never rung.")
-    result = run(capsys, "diff", old, new, "--format", "json", "--no-cache")
-    assert result.status == 1
-    found = value(result)
-    assert [section["heading"] for section in found["a"]["sections"]] == list(SECTIONS)
-    assert found["a"]["pages"] is None
-    assert found["document"]["score"] > 0.8
-    assert run(capsys, "diff", old, old, "--no-cache").status == 0
-
-
 @pytest.mark.parametrize("make", [page, latex, plain, odt])
 def test_the_same_words_in_another_kind_of_file(tmp_path: Path, capsys: Capture, make: Any) -> None:
     found = value(run(capsys, "diff", word(tmp_path), make(tmp_path), "--format", "json", "--no-cache"))
@@ -87,14 +76,6 @@ def test_a_pdf_beside_a_word_file(tmp_path: Path, capsys: Capture) -> None:
     assert found["b"]["sections"][0]["pages"] is None
 
 
-@pytest.mark.slow
-def test_standard_input_of_every_kind(tmp_path: Path) -> None:
-    for make in (word, page, latex):
-        path = make(tmp_path)
-        result = run_here("diff", "-", path, "--no-cache", stdin=path.read_bytes())
-        assert result.status == 0, result.err
-
-
 def test_a_folder_is_ranked_whatever_its_files_are(tmp_path: Path, capsys: Capture) -> None:
     corpus = tmp_path / "corpus"
     corpus.mkdir()
@@ -103,22 +84,6 @@ def test_a_folder_is_ranked_whatever_its_files_are(tmp_path: Path, capsys: Captu
     found = value(run(capsys, "rank", page(tmp_path), corpus, "--format", "json", "--no-cache"))
     assert {result["path"] for result in found["results"]} == paths
     assert [Path(skipped["path"]).name for skipped in found["skipped"]] == ["broken.docx"]
-
-
-def test_warnings_are_shown(tmp_path: Path, capsys: Capture) -> None:
-    path = tmp_path / "main.tex"
-    path.write_text("\\section{One}\n\\input{two}\nSome words of the one section.")
-    result = run(capsys, "diff", path, path, "--no-cache")
-    assert "were not read: two" in result.err
-
-
-@pytest.mark.parametrize("name", ["a.docx", "a.tex", "a.html"])
-def test_garbage_is_one_sentence(tmp_path: Path, capsys: Capture, name: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(bytes(range(256)) * 40)
-    result = run(capsys, "diff", path, path)
-    check_trouble(result)
-    assert name in result.err
 
 
 @pytest.mark.slow

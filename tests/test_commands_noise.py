@@ -84,15 +84,6 @@ def test_boilerplate_is_neither_scored_nor_aligned_and_is_counted(capsys: Captur
     assert f"{b}: Left out as ignored: 31 words." in said
 
 
-def test_a_change_of_the_template_is_still_flagged(capsys: Capture, tmp_path: Path) -> None:
-    template = write(tmp_path / "template.md", SECRET, LAW)
-    a = write(tmp_path / "a.md", FEE, SECRET, LAW)
-    b = write(tmp_path / "b.md", FEE, SECRET.replace("shall", "may"), LAW)
-    status, value = diff_json(capsys, a, b, "--ignore-like", template)
-    assert (status, value["summary"]["edited"], value["summary"]["same"]) == (1, 1, 1)
-    assert [pair["flags"] for pair in value["passages"] if pair["edits"]] == [["obligation"]]
-
-
 @pytest.mark.slow
 def test_the_terminal_says_what_was_ignored(capsys: Capture) -> None:
     shown = run(capsys, "diff", V1, V1, "--ignore-case", "--ignore-numbers").out
@@ -108,17 +99,6 @@ def test_numbers_of_the_examples_are_not_flagged(capsys: Capture) -> None:
     status, value = diff_json(capsys, V1, V2, "--ignore-numbers")
     kinds = sorted(kind for pair in value["passages"] for kind in pair["flags"])
     assert (status, kinds) == (1, ["name", "negation", "obligation", "unit"])
-
-
-def test_switches_come_from_the_environment_too(
-    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    a, b = write(tmp_path / "a.md", FEE), write(tmp_path / "b.md", FEE.upper().replace("40", "5"), LAW)
-    template = write(tmp_path / "a template.md", LAW)
-    monkeypatch.setenv("COLDE_IGNORE_CASE", "1")
-    monkeypatch.setenv("COLDE_IGNORE_NUMBERS", "1")
-    monkeypatch.setenv("COLDE_IGNORE_LIKE", str(template))
-    assert run(capsys, "diff", a, b).status == 0
 
 
 def test_nothing_left_nothing_found_and_standard_input(capsys: Capture, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from command_line import EXAMPLES, OTHER, ROOT, V1, V2, check_trouble, run, run_json, schema_of, validate
+from command_line import EXAMPLES, ROOT, V1, V2, check_trouble, run, run_json, schema_of, validate
 
 Capture = pytest.CaptureFixture[str]
 DATA = ROOT / "tests" / "data"
@@ -65,16 +65,6 @@ def test_markdown_lists_what_else_changed(capsys: Capture, copies: tuple[Path, P
     said = run(capsys, "verify", *copies, "--allow", "Term", "--format", "markdown").out
     assert said.startswith("**Not verified: 1 change is not allowed.**\n")
     assert "> The rent is EUR <del>58</del> <ins>63</ins> a month." in said
-
-
-@pytest.mark.usefixtures("kept_cache")
-@pytest.mark.parametrize(("a", "b"), [(V1, V1), (V1, V2), (V1, OTHER)])
-def test_with_nothing_allowed_the_status_is_that_of_diff(capsys: Capture, a: str, b: str) -> None:
-    assert run(capsys, "verify", a, b).status == run(capsys, "diff", a, b, "--level", "document").status
-
-
-def test_a_document_that_was_not_read_whole_is_trouble(capsys: Capture) -> None:
-    check_trouble(run(capsys, "verify", DATA / "scan.pdf", DATA / "plain.pdf"))
 
 
 def test_pages_without_text_are_verified_by_their_look(capsys: Capture, tmp_path: Path) -> None:

@@ -58,12 +58,6 @@ def test_chunks_are_encoded_when_asked_for_and_once(encoder: Counting) -> None:
     assert len(encoder.encoded) == len(a.chunks) + len(b.chunks)
 
 
-def test_repr_encodes_nothing(encoder: Counting) -> None:
-    (later,) = encoder.encode_later([read(V1)])
-    assert len(repr(later)) < 300
-    assert encoder.encoded == []
-
-
 @pytest.mark.slow
 def test_a_field_may_be_replaced(encoder: Counting) -> None:
     document = read(V1)
@@ -129,15 +123,6 @@ def test_of_versions_only_what_words_do_not_settle_is_encoded(encoder: Counting)
     assert "scores" not in vars(part)
     copy = pickle.loads(pickle.dumps(part))
     assert comparison_json(part) == comparison_json(whole) == comparison_json(copy)
-
-
-@pytest.mark.slow
-def test_the_scores_of_other_documents_are_computed_at_once(encoder: Counting) -> None:
-    model = Model(encoder)
-    comparison = model.compare(V1, OTHER, scores=False)
-    assert "scores" in vars(comparison)
-    assert not comparison.versions
-    assert comparison_json(comparison) == comparison_json(model.compare(V1, OTHER))
 
 
 def test_the_same_text_is_not_encoded(encoder: Counting) -> None:

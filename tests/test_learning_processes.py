@@ -64,7 +64,7 @@ def _at_port(port: int, code: str, *arguments: object) -> list[subprocess.Comple
     ]
 
 
-GRADIENTS = """
+BOTH = """
 import sys
 from pathlib import Path
 from colde_cli.learning.processes import join
@@ -73,13 +73,19 @@ processes = join("cpu")
 for dropout in (0.0, 0.1):
     write_gradients(Path(sys.argv[1]) / f"{processes.number}-{dropout}.npz", dropout, processes)
 processes.leave()
+del sys.argv[1]
+from test_commands_train import APP
+APP()
 """
 
 
 @pytest.mark.slow
-def test_gradients_are_those_of_one_process(tmp_path: Path) -> None:
-    for done in together(GRADIENTS, tmp_path):
-        assert done.returncode == 0, done.stderr
+def test_two_processes_compute_the_gradients_of_one_and_write_one_model(tmp_path: Path) -> None:
+    backbone, data = write_backbone(tmp_path / "tiny"), write_documents(tmp_path / "data.jsonl")
+    output = tmp_path / "mine"
+    options = "--epochs 1 --batch-size 8 --set projection=16 --validation 0.4 --device cpu".split()
+    main, other = together(BOTH, tmp_path, data, "-o", output, "--backbone", backbone, *options)
+    assert (main.returncode, other.returncode) == (0, 0), main.stderr + other.stderr
     write_gradients(tmp_path / "alone.npz", 0.0, ALONE)
     wanted = np.load(tmp_path / "alone.npz")
     for number in range(2):
@@ -87,22 +93,10 @@ def test_gradients_are_those_of_one_process(tmp_path: Path) -> None:
         assert set(found) == set(wanted)
         for name in set(wanted) - {"after"}:
             np.testing.assert_allclose(found[name], wanted[name], atol=1e-5, err_msg=name)
-    one, other = (np.load(tmp_path / f"{number}-0.1.npz") for number in range(2))
-    for name in one:
-        assert np.array_equal(one[name], other[name]), f"{name} differs with dropout"
-    assert not np.allclose(one["loss"], wanted["loss"])
-
-
-TRAIN = "from test_commands_train import APP; APP()"
-
-
-@pytest.mark.slow
-def test_two_processes_write_one_model(tmp_path: Path) -> None:
-    backbone, data = write_backbone(tmp_path / "tiny"), write_documents(tmp_path / "data.jsonl")
-    output = tmp_path / "mine"
-    options = "--epochs 1 --batch-size 8 --set projection=16 --validation 0.4 --device cpu".split()
-    main, other = together(TRAIN, data, "-o", output, "--backbone", backbone, *options)
-    assert (main.returncode, other.returncode) == (0, 0), main.stderr + other.stderr
+    first, second = (np.load(tmp_path / f"{number}-0.1.npz") for number in range(2))
+    for name in first:
+        assert np.array_equal(first[name], second[name]), f"{name} differs with dropout"
+    assert not np.allclose(first["loss"], wanted["loss"])
     assert main.stdout.startswith(f"{output}: validation AUC ")
     assert (other.stdout, other.stderr) == ("", "")
     assert (output / "document_head.onnx").is_file()

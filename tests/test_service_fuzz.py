@@ -27,4 +27,4 @@ def test_no_made_up_request_breaks_the_service_or_its_description(tmp_path: Path
             check=False,
         )
     assert done.returncode == 0, done.stdout
-    assert "Tested: 5" in done.stdout
+    assert "Tested: 7" in done.stdout

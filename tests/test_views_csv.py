@@ -61,15 +61,6 @@ def test_hostile_text_stays_in_its_cell_and_is_no_formula(comparison: Comparison
     assert all(line.startswith('"') and line.endswith('"') for line in text.split("\r\n")[:-1])
 
 
-def test_the_suffix_picks_csv(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    well, tax, target = tmp_path / "well.md", tmp_path / "tax.md", tmp_path / "diff.csv"
-    well.write_text("A pump lifts water.")
-    tax.write_text("The council levies a tax on houses.")
-    assert run(capsys, "diff", well, tax, "-o", target).status == 1
-    assert target.read_bytes().startswith(b"\xef\xbb\xbf")
-    assert [row["state"] for row in rows(target.read_bytes().decode("utf-8-sig"))] == ["only_b", "only_a"]
-
-
 def test_pages_and_text_of_a_real_pair(field_study: Comparison) -> None:
     found = rows(comparison_csv(field_study))
     (price,) = (row for row in found if "[-58-] {+63+}" in row["redline"])

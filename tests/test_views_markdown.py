@@ -122,16 +122,6 @@ def test_hostile_text_stays_text(comparison: Comparison) -> None:
             assert len({row.count("</td>") + row.count("</th>") for row in rows}) == 1
 
 
-def test_the_suffix_picks_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    a, b, target = tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "diff.md"
-    a.write_text("The parts of one unit cost EUR 58 in the market of our town.")
-    b.write_text("The parts of one unit cost EUR 63 in the market of our town.")
-    assert run(capsys, "diff", a, b, "-o", target).status == 1
-    text = target.read_text(encoding="utf-8")
-    assert text == run(capsys, "diff", a, b, "--format", "markdown").out
-    assert "EUR <del>58</del> <ins>63</ins> in the market" in text
-
-
 def test_places_of_a_real_pair(field_study: Comparison) -> None:
     text = show(field_study, Format.MARKDOWN, level="passage", top=100)
     assert "edited · A p. 3 → B p. 3 · 3.1 The sensor unit" in text
@@ -169,13 +159,3 @@ def test_a_ranking_is_a_table_with_what_matches_folded() -> None:
         assert said in shown
     assert "No document is similar enough." in show(Ranking("q.pdf", "Query", info, (), 1, 0), Format.MARKDOWN)
     assert "There was no document" in show(Ranking("q.pdf", "Query", info, (), 0, 0), Format.MARKDOWN)
-
-
-def test_rank_writes_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for name, text in (("query", "A pump lifts water."), ("well_1", "The pump lifts the water of a well.")):
-        (tmp_path / f"{name}.txt").write_text(text)
-    target = tmp_path / "rank.md"
-    query = tmp_path / "query.txt"
-    assert run(capsys, "rank", query, tmp_path / "well_1.txt", "--explain", "-o", target).status == 0
-    assert "| 1 | 0." in target.read_text(encoding="utf-8")
-    assert "well\\_1.txt |" in target.read_text(encoding="utf-8")

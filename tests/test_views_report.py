@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import html5lib
 import numpy as np
 import pytest
-from command_line import run
 from hand_made import compared, document, hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -316,13 +314,3 @@ def test_a_long_report_stays_small() -> None:
     page = comparison_html(compared(a, b))
     # Each text stands in the page once; the redline and the list add the rest.
     assert len(page.encode()) < 2.2 * (len(a.text) + len(b.text))
-
-
-def test_the_command_writes_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    a, b, target = tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "report.html"
-    a.write_text(LONG)
-    b.write_text(LONG.replace("three", "four"))
-    result = run(capsys, "diff", a, b, "-o", target, "--level", "section")
-    assert (result.status, result.out) == (1, "")
-    page = parsed(target.read_text(encoding="utf-8"))
-    assert page.xpath("//ol[@id='list']/li")

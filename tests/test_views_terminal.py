@@ -106,21 +106,6 @@ def test_without_a_threshold_no_reason_is_given() -> None:
     assert closest_parts(parts[:1], 0.5) == ""
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("coloured", [True, False])
-def test_the_table_fits_its_width(
-    versions: Comparison, strangers: Comparison, width: int, coloured: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
-    if coloured:
-        monkeypatch.setenv("FORCE_COLOR", "1")
-        monkeypatch.setenv("COLORTERM", "truecolor")
-    for comparison in (versions, strangers):
-        text = show(comparison, level="all", top=10)
-        assert ("\x1b[" in text) is coloured
-        assert max(cell_len(line) for line in Text.from_ansi(text).plain.splitlines()) <= width
-
-
 @given(hostile(), st.integers(60, 200), st.booleans())
 @settings(max_examples=40)
 def test_no_text_is_wider_than_the_terminal_or_steers_it(comparison: Comparison, width: int, coloured: bool) -> None:
@@ -243,17 +228,6 @@ def test_a_model_without_calibration_gives_no_verdict(strangers: Comparison) -> 
     text = show(bare, level="document", top=10)
     assert "No verdict" in text
     assert "probability" not in text
-
-
-def test_headings_cannot_steer_the_terminal(versions: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
-    document = versions.a.document
-    evil = replace(document.sections[2], heading="1 \x1b[2JIntro\x07 [bold]duction")
-    sections = (*document.sections[:2], evil, *document.sections[3:])
-    encoding = replace(versions.a, document=replace(document, title="\x1b]0;title", sections=sections))
-    text = show(replace(versions, a=encoding), level="all", top=30)
-    assert "\x1b" not in text
-    assert "\x07" not in text
-    assert "[bold]" in text
 
 
 @pytest.mark.parametrize(
@@ -438,16 +412,6 @@ def test_long_words_and_scripts_without_blanks_are_cut_too() -> None:
     line = redline(f"One {'W' * 500} end.", f"Two {'W' * 500} end.")
     assert line.startswith("[-One-] {+Two+} WWW")
     assert len(line) < 150
-
-
-def test_colours_mark_the_redline(versions: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLORTERM", "truecolor")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    shown = Text.from_ansi(show(versions, level="passage", top=100))
-    styles = {shown.plain[span.start : span.end]: str(span.style) for span in shown.spans}
-    assert "strike" in styles["58"]
-    assert "[-58-]" not in shown.plain
 
 
 def test_many_flags_of_a_kind_are_counted() -> None:
