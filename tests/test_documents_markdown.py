@@ -42,7 +42,7 @@ def test_headings_fences_and_front_matter() -> None:
         ),
         (
             "1. a\n   - b\n\n     more of b\n   - c\n2. d\n-\n- - e\n\n1979. A year.\n",
-            "1. a\n\n- b\n\nmore of b\n\n- c\n\n2. d\n\n-\n\n- - e\n\n1979. A year.",
+            "1. a\n\n- b\n\nmore of b\n\n- c\n\n2. d\n\n- e\n\n1979. A year.",  # a bullet alone is none
         ),
         ("4. a\n4. b\n   1) c\n   1) d\n4. e", "4. a\n\n5. b\n\n1) c\n\n2) d\n\n6. e"),  # numbered as on the page
         ("Before.\n\na | *b*\n--|--\n1 | 2\n\nAfter.", "Before.\n\na | b\n1 | 2\n\nAfter."),

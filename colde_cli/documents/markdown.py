@@ -16,7 +16,8 @@ import html
 import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -28,7 +29,7 @@ from colde_cli.documents.builder import tidy, tidy_lines
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, Sections, finished, shown_as
 from colde_cli.documents.headings.titles import kind_of
 from colde_cli.documents.html.elements import ElementReader, address
-from colde_cli.documents.html.flow import BLOCKS, LAYOUT, MOST_ABOUT, Marks, TextFlow, account_columns, place_in_lists
+from colde_cli.documents.html.flow import BLOCKS, DELIMITER, LAYOUT, MOST_ABOUT, Marks, TextFlow
 from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.outside import Account, OutsideKind
 from colde_cli.documents.plain_text import decode
@@ -63,9 +64,9 @@ _WITHIN = {
 """Elements that need no end: within which they stand, and what ends when one begins."""
 
 
-def closings(source: str) -> set[str]:
-    """The names of the elements that a source ends."""
-    return {name.lower() for name in _CLOSING.findall(source)}
+def closings(source: str) -> Counter[str]:
+    """How often a source ends elements, by their names."""
+    return Counter(name.lower() for name in _CLOSING.findall(source))
 
 
 class TagReader:
@@ -81,18 +82,16 @@ class TagReader:
         self.reader = reader
         self._open: list[str] = []
         self._base = 0  # what was open before a line cannot end in it
-        self._outer = reader.flow
 
     def read_block(self, source: str, later: Counter[str]) -> None:
-        """Read a block; `later` counts by name the elements that end in later blocks."""
-        last = {match[1].lower(): match.start() for match in _CLOSING.finditer(source)}
+        """Read a block; `later` counts by name the elements that end in it or in later blocks."""
         place, comments = 0, source.rfind("-->")
         while (start := source.find("<", place)) >= 0:
             self._text(source[place:start])
             if source.startswith("<!--", start) and start + 4 <= comments:
                 place = source.index("-->", start + 4) + 3
             elif tag := _tag_at(source, start):
-                place = self._read_tag(source, tag, last, later)
+                place = self._read_tag(source, tag, later)
             elif declared := _DECLARATION.match(source, start):
                 place = declared.end()
             else:
@@ -104,54 +103,43 @@ class TagReader:
         self.reader.flush()
 
     def begin_line(self) -> None:
-        """Begin a line: all up to `end_line` is one text, of the flow that is open."""
-        self._outer, self._base = self.reader.flow, len(self._open)
-        self.reader.flow = TextFlow(self._outer.kind, self._outer.about, inline=True)
+        """Begin a line: what is open now does not end before `end_line`."""
+        self._base = len(self._open)
 
     def read_tag(self, source: str, later: Counter[str]) -> None:
         """Read a tag within a line; `later` counts by name the elements that end later in it."""
-        tag = _tag_at(source, 0)
-        if tag is None:
-            return
-        name = tag["name"].lower()
-        if tag["end"]:
-            self.end(name)
-        else:
-            self.start(name, _marks(tag["marks"]), ends=later[name] > 0)
+        if tag := _tag_at(source, 0):
+            self._read_tag("", tag, later)
 
-    def end_line(self) -> str:
-        """End the elements of a line, and return its text."""
+    def end_line(self) -> None:
+        """End the elements that began in a line."""
         while len(self._open) > self._base:
             self._end()
-        line, self._base = self.reader.flow.line(), 0
-        self.reader.flow = self._outer
-        return line
+        self._base = 0
 
     def close(self) -> None:
         """End all elements."""
-        while self._open:
-            self._end()
+        self.end_line()
         self.reader.close()
 
-    def _read_tag(self, source: str, tag: re.Match[str], last: dict[str, int], later: Counter[str]) -> int:
-        """Read a tag of a block; returns where to go on."""
+    def _read_tag(self, source: str, tag: re.Match[str], later: Counter[str]) -> int:
+        """Read a tag, of a block with its source; returns where to go on."""
         name, place = tag["name"].lower(), tag.end()
         if tag["end"]:
+            later[name] -= 1
             self.end(name)
             return place
         marks = _marks(tag["marks"])
-        ends = last.get(name, -1) >= place
-        if name in _RAW and ends:
-            match = re.compile(rf"</{name}\b[^<>]*>?", re.IGNORECASE).search(source, place)
-            if match:
-                self.start(name, marks, ends=True)
-                self.reader.text(source[place : match.start()])
-                self.end(name)
-                return match.end()
-        if name == "table" and len(self._open) < _DEEPEST:
-            within = source[place : source.lower().find("</table", place)] if ends else ""
-            marks = {**marks, LAYOUT: ""} if not ends or _INNER.search(within) else marks
-        self.start(name, marks, ends=ends or (later[name] > 0 and name not in _RAW))
+        if name in _RAW and (ending := re.compile(rf"</{name}\b[^<>]*>?", re.IGNORECASE).search(source, place)):
+            self.start(name, marks)
+            self.reader.text(source[place : ending.start()])
+            later[name] -= 1
+            self.end(name)
+            return ending.end()
+        if name == "table":
+            within = source[place : source.lower().find("</table", place)] if later[name] > 0 else "<table"
+            marks = {**marks, LAYOUT: ""} if _INNER.search(within) else marks
+        self.start(name, marks, ends=later[name] > 0 and (name not in _RAW or not source))
         return place
 
     def start(self, name: str, marks: Marks, *, ends: bool = True) -> None:
@@ -213,7 +201,6 @@ _FOOTNOTE = re.compile(r"\[\^([^\]\s]{1,80})\]:[ \t]*")
 _REFERENCE = re.compile(r"\[\^([^\]\s]{1,80})\]")
 _TASK = re.compile(r"\[([ xX])\] +(?=\S)")
 _COMMENT_LABELS = frozenset(("//", "COMMENT", "#"))
-_LISTS = frozenset(("bullet_list", "ordered_list"))
 
 
 def read_markdown(data: bytes, path: str, name: str) -> Document:
@@ -326,175 +313,133 @@ def _match_footnote(state: StateBlock, line: int) -> re.Match[str] | None:
     return _FOOTNOTE.match(state.src, state.bMarks[line] + state.tShift[line], state.eMarks[line])
 
 
-@dataclass(slots=True)
 class _TokenReader:
-    """Gathers sections from the tokens of the parser."""
+    """Reads the tokens of the parser as the elements of the page that they make."""
 
-    footnotes: set[str]  # names of the footnotes that are defined; references to them are left out of the text
-    targets: set[str] = field(default_factory=set)  # of all links and pictures
-    account: Account = field(default_factory=Account)
-    sections: Sections = field(default_factory=Sections)
-    mark: str = ""  # of list items that have no words yet
-    rows: list[list[str]] = field(default_factory=list)
-    lists: list[int] = field(default_factory=list)  # that are open: the number of the next item of each
-    quotes: int = 0
-    note: str = ""  # the name of the footnote that is open
-    noted: list[tuple[str, str]] = field(default_factory=list)  # footnotes by name
-    referred: dict[str, str] = field(default_factory=dict)  # footnotes, and the words before their references
-    reader: ElementReader = field(init=False)
-    tags: TagReader = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Read HTML by the rules of web pages."""
-        self.reader = ElementReader(self.account, self._add_written)
-        self.tags = TagReader(self.reader)
+    def __init__(self, footnotes: set[str]) -> None:
+        self.footnotes = footnotes  # names of those that are defined; references to them are left out of the text
+        self.targets: set[str] = set()  # of all links and pictures
+        self.account, self.sections = Account(), Sections()
+        self._referred: dict[str, str] = {}  # footnotes, and the words before their references
+        self._reader = ElementReader(self.account, self._add_paragraph)
+        self._tags = TagReader(self._reader)
+        self._in_code = False
 
     def read(self, tokens: Sequence[Token]) -> list[Part]:
         """Gather the sections of a whole document."""
-        self.referred = {
-            name: ""
-            for token in tokens
-            if token.type == "inline"
-            for name in _REFERENCE.findall(token.content)
-            if name in self.footnotes
-        }
-        later = Counter(name for token in tokens if token.type == "html_block" for name in closings(token.content))
-        opening = None
-        for token in tokens:
-            if token.type == "inline":
-                self._add_inline(token, opening)
-            elif token.type == "html_block":
-                later.subtract(closings(token.content))
-                self.tags.read_block(token.content, later)
+        names = (name for one in tokens if one.type == "inline" for name in _REFERENCE.findall(one.content))
+        self._referred = dict.fromkeys(filter(self.footnotes.__contains__, names), "")
+        later = closings("\n".join(token.content for token in tokens if token.type == "html_block"))
+        noted: list[tuple[str, str]] = []
+        for token, following in zip_longest(tokens, tokens[1:], fillvalue=Token("", "", 0)):
+            if token.type == "html_block":
+                self._tags.read_block(token.content, later)
+            elif token.type == "footnote_open":
+                noted += self._add_note(token.info, following)
+                following.children = []
             else:
-                self._add_block(token)
-            opening = token
-        self.tags.close()
+                self._read(token, following)
+        self._tags.close()
         self.sections.end()
-        for name, words in self.noted:
-            self._structure(f"after{self.referred[name]}", words)
+        for name, words in noted:
+            self._structure(f"after{self._referred[name]}", words)
         return self.sections.parts
 
-    def _add_block(self, token: Token) -> None:
-        name = token.type.removesuffix("_open").removesuffix("_close")
-        if token.nesting == 1 and name in _LISTS:
-            self.lists.append(int(token.attrs.get("start", 1)))
-        elif name in _LISTS:
-            self.lists.pop()
-        elif name == "blockquote":
-            self.quotes += token.nesting
-        elif name in ("fence", "code_block"):
+    def _read(self, token: Token, following: Token) -> None:
+        if token.type == "inline":
+            self._add_line(token.children or ())
+        elif token.type in ("fence", "code_block"):
             self._add_code(token)
+        elif token.hidden:  # a paragraph of a list without blank lines
+            pass
         elif token.type == "list_item_open":
-            # Neither the sign that makes a bullet nor the numbers after the first one are what the page shows.
-            self.mark += f"{self.lists[-1]}{token.markup} " if token.info else "- "
-            if token.info and token.info != str(self.lists[-1]):  # a reader of the source sees this number
-                self.account.add_text(OutsideKind.STRUCTURE, f"{token.info}{token.markup}", f"item {self.lists[-1]}")
-            self.lists[-1] += 1
-        elif token.type == "list_item_close":
-            self._add_paragraph("")
-        elif token.type == "footnote_open":
-            self.note = token.info
-        elif token.type == "tr_open":
-            self.rows.append([])
-        elif token.type == "table_close":
-            self._add_table()
+            self._begin_item(token)
+        elif token.nesting < 0:
+            self._tags.end(token.tag)
+            self._reader.heading = None
+        elif token.tag:
+            if token.type == "heading_open" and token.level == 0:
+                self._reader.heading = self._begin_section
+            elif token.type == "heading_open":
+                self._structure(f"level {token.tag[1]}", _alternative(following.children or ()))
+            self._tags.start(token.tag, _attributes(token))
+
+    def _begin_section(self, words: str, level: int) -> None:
+        self.sections.begin(words, level, kind_of(words, self.sections.kind))
+
+    def _begin_item(self, token: Token) -> None:
+        lists = self._reader.flow.lists
+        if token.info and lists and token.info != str(lists[-1].number):  # a reader of the source sees this number
+            self.account.add_text(OutsideKind.STRUCTURE, f"{token.info}{token.markup}", f"item {lists[-1].number}")
+        self._tags.start("li", {})
+
+    def _add_note(self, name: str, inline: Token) -> list[tuple[str, str]]:
+        outer = self._reader.flow
+        self._reader.flow = TextFlow(outer.kind, outer.about, inline=True)
+        self._add_line(inline.children or ())
+        words, self._reader.flow = self._reader.flow.line(), outer
+        if name not in self._referred:
+            self.account.add_text(OutsideKind.NOTES, words)
+            return []
+        self.sections.notes += [words] if words else []
+        return [(name, words)]
 
     def _add_code(self, token: Token) -> None:
-        code = token.content.strip("\n")
-        self._add_paragraph(code)
-        first, _, _ = code.partition("\n")
-        self._structure(token.info, first)
+        self._reader.flush()
+        flow, code, self._in_code = self._reader.flow, token.content.strip("\n"), True
+        if code.strip():
+            self._reader.emit(flow.mark + code, lines=True)
+            flow.mark = ""
+        self._in_code = False
+        self._structure(token.info, code.partition("\n")[0])
 
-    def _add_table(self) -> None:
-        rows, self.rows = [row for row in self.rows if any(row)], []
-        written = [" | ".join(row) for row in rows]
-        self._add_paragraph("\n".join(written))
-        for row, line in zip(rows, written, strict=True):
-            columns = [str(number) for number, cell in enumerate(row, start=1) if cell]
-            account_columns(self.account, columns, len(row), line)
-
-    def _add_inline(self, token: Token, opening: Token | None) -> None:
-        """Add words to the heading, item or paragraph opened by the token before them."""
-        words = self._words(token.children or ())
-        kind = opening.type if opening else ""
-        if opening and kind == "heading_open":
-            self._structure(f"level {opening.tag[1]}", words)
-        if opening and kind == "heading_open" and opening.level == 0:
-            before = self.sections.kind
-            self.sections.begin(words, int(opening.tag[1]), kind_of(words, before) if words else before)
-        elif kind == "footnote_open" and self.note in self.referred:
-            self.sections.notes += [words] if words else []
-            self.noted.append((self.note, words))
-        elif kind == "footnote_open":  # nothing refers to it
-            self.account.add_text(OutsideKind.NOTES, words)
-        elif kind in ("th_open", "td_open"):
-            self.rows[-1].append(words)
-        else:
-            task = _TASK.match(words) if self.mark else None
-            box = f"{UNTICKED if task[1] == ' ' else TICKED} " if task else ""
-            self._add_paragraph(box + words[task.end() :] if task else words)
-
-    def _add_written(self, text: str, lines: bool) -> None:
-        self._add_paragraph(tidy_lines(text) if lines else tidy(text))
-
-    def _add_paragraph(self, words: str) -> None:
-        if not (words.strip() or self.mark):
-            return
-        text, self.mark = (self.mark + words).rstrip(), ""
-        flow = self.reader.flow
-        if flow.kind is not None:  # HTML around it hides it
-            self.account.add_text(flow.kind, text, flow.about)
-            return
-        self.sections.paragraphs.append(text)
-        self._structure(place_in_lists(len(self.lists), self.quotes), text.partition("\n")[0])
+    def _add_paragraph(self, text: str, lines: bool) -> None:
+        words = text.rstrip() if self._in_code else tidy_lines(text) if lines else tidy(text)
+        self.sections.paragraphs += [words] if words else []
 
     def _structure(self, text: str, about: str) -> None:
         self.account.add_text(OutsideKind.STRUCTURE, text, about[:MOST_ABOUT])
 
-    def _words(self, tokens: Sequence[Token]) -> str:
-        """Return the words of a paragraph or a heading, with the alternative texts of pictures."""
-        ends = Counter(name for token in tokens if token.type == "html_inline" for name in closings(token.content))
-        self.tags.begin_line()
+    def _add_line(self, tokens: Sequence[Token]) -> None:
+        later = closings("".join(token.content for token in tokens if token.type == "html_inline"))
+        flow = self._reader.flow
+        if tokens and flow.mark and (task := _TASK.match(tokens[0].content)) and not "".join(flow.pieces).strip():
+            self._reader.text(f"{UNTICKED if task[1] == ' ' else TICKED} ")
+            tokens[0].content = tokens[0].content[task.end() :]
+        self._tags.begin_line()
         for token in tokens:
             if token.type == "html_inline":
-                ends.subtract(closings(token.content))
-                self.tags.read_tag(token.content, ends)
+                self._tags.read_tag(token.content, later)
+            elif token.nesting < 0:
+                self._tags.end(token.tag)
+            elif token.nesting or token.type == "image":
+                marks = _attributes(token)
+                self.targets.update(marks[name] for name in ("href", "src") if name in marks)
+                self._tags.start(token.tag, marks)
+            elif token.type == "text":
+                self._add_text(token.content)
             else:
-                self._add_words(token)
-        return self.tags.end_line()
-
-    def _add_words(self, token: Token) -> None:
-        if token.type == "image":
-            source, alternative = str(token.attrs.get("src") or ""), _alternative(token.children or ())
-            self.targets.add(source)
-            self.reader.picture({"src": source}, alternative)
-            self.reader.text(alternative)
-        elif token.type == "link_open":
-            target = str(token.attrs.get("href") or "")
-            self.targets.add(target)
-            self.tags.start("a", {"href": target})
-        elif token.type == "s_open":
-            self.tags.start("s", {})
-        elif token.type in ("link_close", "s_close"):
-            self.tags.end("a" if token.type == "link_close" else "s")
-        elif token.type in ("softbreak", "hardbreak"):
-            self.reader.text(" ")
-        elif token.type == "text":
-            self._add_text(token.content)
-        else:
-            self.reader.text(token.content)
+                self._reader.text(token.content or " ")  # code, or a break
+        self._tags.end_line()
 
     def _add_text(self, text: str) -> None:
         """Add text without its references to footnotes."""
         place = 0
         for match in _REFERENCE.finditer(text):
             if match[1] in self.footnotes:
-                self.reader.text(text[place : match.start()])
-                before = "".join(self.reader.flow.pieces[-2:]).split()
-                self.referred[match[1]] += f" {before[-1]}" if before else " nothing"
+                self._reader.text(text[place : match.start()])
+                before = "".join(self._reader.flow.pieces[-2:]).split()
+                self._referred[match[1]] += f" {before[-1]}" if before else " nothing"
                 place = match.end()
-        self.reader.text(text[place:])
+        self._reader.text(text[place:])
+
+
+def _attributes(token: Token) -> dict[str, str]:
+    """The attributes of an element; a picture has its words as a text, and a list what stands after its numbers."""
+    marks = {name: str(value) for name, value in token.attrs.items()}
+    if token.type == "image":
+        marks["alt"] = _alternative(token.children or ())
+    return marks | ({DELIMITER: token.markup} if token.type == "ordered_list_open" else {})
 
 
 def _alternative(tokens: Sequence[Token]) -> str:

@@ -24,6 +24,8 @@ class Attributes(dict[str, str]):
 
 LAYOUT = "-layout"
 """An attribute that a walk gives to a table that only lays out."""
+DELIMITER = "-delimiter"
+"""An attribute with what stands after the numbers of a list."""
 MOST_ABOUT = 200
 """Maximum number of characters of what names a text."""
 MOST_TAPS = 20
@@ -62,6 +64,7 @@ class _List:
     step: int = 1
     style: str = "decimal"
     label: str = ""
+    delimiter: str = "."
 
     def next_mark(self, marks: Attributes) -> str:
         """The mark of the next item, which may state its number and its style."""
@@ -71,9 +74,9 @@ class _List:
         self.number = number + self.step
         case, _, system = _STYLES.get(marks["type"], self.style).partition("-")
         if not system or not 1 <= number <= 3999:
-            return f"{number}. "
+            return f"{number}{self.delimiter} "
         text = in_roman(number) if system == "roman" else in_letters(number)
-        return f"{text.upper() if case == 'upper' else text}. "
+        return f"{text.upper() if case == 'upper' else text}{self.delimiter} "
 
 
 def _list_of(tag: str, marks: Attributes) -> _List:
@@ -82,7 +85,8 @@ def _list_of(tag: str, marks: Attributes) -> _List:
         style = match[1]
     if style == "none":
         return _List(None)
-    return _List(_whole(marks["start"], 1), -1 if "reversed" in marks else 1, style)
+    start, step = _whole(marks["start"], 1), -1 if "reversed" in marks else 1
+    return _List(start, step, style, delimiter=marks[DELIMITER] or ".")
 
 
 def _whole(stated: str, default: int) -> int:
@@ -178,6 +182,7 @@ class TextFlows:
     Attributes:
         account: of what stands beside the body.
         flow: that is open.
+        heading: takes text and level of a heading; None if headings are paragraphs.
         sent: number of headings and paragraphs.
         number: takes the number of the paragraph that is sent next.
     """
@@ -194,7 +199,7 @@ class TextFlows:
         `paragraph` takes its text, and whether it keeps its lines; `heading` its text and level, and is None if
         headings are paragraphs.
         """
-        self.account, self._paragraph, self._heading = account, paragraph, heading
+        self.account, self._paragraph, self.heading = account, paragraph, heading
         self.flow = TextFlow(base)
         self.sent = 0
         self.number: Callable[[Counted], None] = lambda number: None
@@ -261,7 +266,7 @@ class TextFlows:
         if tag in _CELLS:
             self._start_cell(marks)
             return
-        level = 0 if flow.single or flow.kind or self._heading is None else _level_of(tag, marks)
+        level = 0 if flow.single or flow.kind or self.heading is None else _level_of(tag, marks)
         if level:
             self.flush()
             flow.heading = level
@@ -307,9 +312,9 @@ class TextFlows:
         level, flow.heading = flow.heading, 0
         text = _PILCROW.sub("", flow.line())
         flow.mark = ""
-        if text and self._heading is not None:
+        if text and self.heading is not None:
             self.sent += 1
-            self._heading(text, level)
+            self.heading(text, level)
             self.account.add_text(OutsideKind.STRUCTURE, f"level {level}", text[:MOST_ABOUT])
 
     def _start_cell(self, marks: Attributes) -> None:
