@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
+from itertools import accumulate
 from typing import BinaryIO
 
 from colde_cli.documents.apart import read_apart
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document, Section, SectionKind, Span, shown_as
-from colde_cli.documents.office.archive import MAX_ELEMENTS, MAX_INNER_BYTES, Attributes, Package, XmlHandler
+from colde_cli.documents.office.archive import MAX_ELEMENTS, MAX_INNER_BYTES, Package
 from colde_cli.documents.office.word_body import WordBody
 from colde_cli.documents.office.word_styles import Numbering, WordStyles, switched_on
+from colde_cli.documents.office.word_text import PARAGRAPH_END
 from colde_cli.documents.outside import Account, OutsideKind, PartKind
 from colde_cli.documents.plain_text import read_text
 from colde_cli.errors import DocumentError
@@ -47,9 +49,15 @@ def read_docx(file: BinaryIO, path: str, name: str, *, depth: int = 0, rejects: 
         LimitError: it is larger than a document may be.
     """
     package = Package(file, shown_as(path))
+    properties = package.properties(package.part("core-properties"), {"dc:title": "title"})
+    body = _body_of(package, path, depth, rejects=rejects)
+    _account_for_the_rest(package, body)
+    return body.build(dict(properties).get("title", ""), name)
+
+
+def _body_of(package: Package, path: str, depth: int = 0, *, rejects: bool = False) -> WordBody:
     styles = WordStyles()
     package.read(package.part("styles"), styles)
-    properties = package.properties(package.part("core-properties"), {"dc:title": "title"})
     body = WordBody(DocumentBuilder(path), styles, package=package, part=package.main, rejects=rejects)
     body.numbering = Numbering(package.elements(package.part("numbering")))
     body.inner_document = cache(partial(_inner_document, package=package, depth=depth, rejects=rejects))
@@ -58,8 +66,7 @@ def read_docx(file: BinaryIO, path: str, name: str, *, depth: int = 0, rejects: 
     body.finish()
     for part in notes:
         body.account.add_all(part.account.texts, part.account.all_parts())
-    _account_for_the_rest(package, body)
-    return body.build(dict(properties).get("title", ""), name)
+    return body
 
 
 def _account_for_the_rest(package: Package, body: WordBody) -> None:
@@ -125,8 +132,8 @@ def _inner_document(name: str, package: Package, depth: int, *, rejects: bool) -
     return None
 
 
-_BLANKS = {"w:tab": "\t", "w:br": " ", "w:cr": " ", "w:noBreakHyphen": "-"}
-_TEXTS = ("w:t", "m:t")
+_BLANK = re.compile(r"\s")
+_WRITTEN = ("w:t", "m:t", "w:tab", "w:br", "w:cr", "w:noBreakHyphen")
 _CHANGES = ("w:ins", "w:del", "w:moveFrom", "w:moveTo")
 
 
@@ -141,69 +148,6 @@ class WordComment:
     words: Span | None = None
     above: str = ""  # identifier of the comment that it replies to; "" for none
     done: bool = False
-
-
-@dataclass(slots=True)
-class _Paragraphs(XmlHandler):
-    """The paragraphs of a part, with tracked changes accepted, and the places at which comments begin and end.
-
-    Attributes:
-        texts: the pieces of each paragraph, in the order in which paragraphs begin: a text box after what it stands in.
-        places: for each comment, paragraph and offset of its beginning and of its end.
-    """
-
-    texts: list[list[str]] = field(default_factory=list)
-    places: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    _lengths: list[int] = field(default_factory=list)
-    _open: list[int] = field(default_factory=list)
-    _deleted: int = 0
-    _fallbacks: int = 0  # the version of a drawing for older programs says everything again
-    _in_text: bool = False
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        """Begin an element."""
-        if name == "w:p":
-            self._open.append(len(self.texts))
-            self.texts.append([])
-            self._lengths.append(0)
-        elif name in ("w:del", "w:moveFrom"):
-            self._deleted += 1
-        elif name == "mc:Fallback":
-            self._fallbacks += 1
-        elif name in _TEXTS:
-            self._in_text = True
-        elif name in _BLANKS and self._open:
-            self._put(_BLANKS[name])
-        elif name.startswith("w:comment"):
-            identifier = attributes.get("w:id", "")
-            if name != "w:commentReference" or identifier not in self.places:
-                self._mark(identifier)
-
-    def end(self, name: str) -> None:
-        """End an element."""
-        if name == "w:p" and self._open:
-            self._open.pop()
-        elif name in ("w:del", "w:moveFrom"):
-            self._deleted -= 1
-        elif name == "mc:Fallback":
-            self._fallbacks -= 1
-        elif name in _TEXTS:
-            self._in_text = False
-
-    def characters(self, text: str) -> None:
-        """Take text of a run."""
-        if self._in_text and self._open:
-            self._put(text)
-
-    def _put(self, text: str) -> None:
-        if not self._deleted and not self._fallbacks:
-            self.texts[self._open[-1]].append(text)
-            self._lengths[self._open[-1]] += len(text)
-
-    def _mark(self, identifier: str) -> None:
-        paragraph = self._open[-1] if self._open else len(self.texts)
-        offset = self._lengths[paragraph] if paragraph < len(self.texts) else 0
-        self.places.setdefault(identifier, []).append((paragraph, offset))
 
 
 def word_author(file: BinaryIO, path: str) -> str:
@@ -235,13 +179,13 @@ def read_word_comments(file: BinaryIO, path: str) -> tuple[Document, dict[str, W
         if (comment := comments.get(answered.get(attributes.get(":paraId", ""), ""))) is not None:
             comment.above = answered.get(attributes.get(":paraIdParent", ""), "")
             comment.done = attributes.get(":done", "0") in ("1", "true", "on")
-    body = _Paragraphs()
-    package.read(package.main, body, MAX_ELEMENTS)
-    text, starts = _joined(body.texts)
-    for identifier, places in body.places.items():
+    body = _body_of(package, path)
+    pieces = [piece if piece == PARAGRAPH_END else _BLANK.sub(" ", piece) for piece in body.log]
+    text, starts = "".join(pieces).rstrip(), [*accumulate(map(len, pieces), initial=0)]
+    for identifier, (first, last) in body.places.items():
         if identifier in comments:
-            first, last = (_offset(place, starts, len(text)) for place in (places[0], places[-1]))
-            comments[identifier].words = Span(first, max(first, last))
+            begin = min(starts[first], len(text))
+            comments[identifier].words = Span(begin, begin + len(text[begin : starts[last]].rstrip()))
     section = Section(0, "", 0, SectionKind.BODY, Span(0, len(text)), 0)
     in_text = [identifier for identifier in body.places if identifier in comments]
     return Document(path, path, text, (section,)), {key: comments[key] for key in (*in_text, *comments)}
@@ -262,30 +206,9 @@ def _comments(package: Package) -> tuple[dict[str, WordComment], dict[str, str]]
             written[current].append([])
             if "w14:paraId" in attributes:
                 answered[attributes["w14:paraId"]] = current
-        elif name in (*_TEXTS, *_BLANKS) and written[current]:
-            written[current][-1].append(words or " ")
+        elif name in _WRITTEN and written[current]:
+            written[current][-1].append("-" if name == "w:noBreakHyphen" else words or " ")
     for identifier, comment in comments.items():
         lines = (" ".join("".join(pieces).split()) for pieces in written[identifier])
         comment.text = "\n".join(lines).strip()
     return comments, answered
-
-
-def _joined(paragraphs: list[list[str]]) -> tuple[str, list[tuple[int, int]]]:
-    """All paragraphs with a blank line between them; of each its first character there, and its length."""
-    pieces: list[str] = []
-    starts, length = [], 0
-    for written in paragraphs:
-        text = "".join(" " if letter.isspace() else letter for letter in "".join(written))
-        starts.append((length, len(text)))
-        if text.strip():
-            pieces += [text, "\n\n"]
-            length += len(text) + 2
-    return "".join(pieces[:-1]), starts
-
-
-def _offset(place: tuple[int, int], starts: list[tuple[int, int]], end: int) -> int:
-    paragraph, offset = place
-    if paragraph >= len(starts):
-        return end
-    start, length = starts[paragraph]
-    return min(start + min(offset, length), end)

@@ -56,6 +56,7 @@ class WordBody(WordText):
         inner_document: reads a document inside the document by the name of its part; None if that cannot be done.
         notes: text of each note by kind ("w:footnote") and identifier; removed once it is referred to.
         commented: the words that each comment is about, by its identifier, in the order of the text.
+        places: the pieces of the log that each comment is about, none at a point.
         headers: of all sections.
     """
 
@@ -64,13 +65,13 @@ class WordBody(WordText):
     inner_document: Callable[[str], Document | None] = lambda part: None
     notes: dict[tuple[str, str], str] = field(default_factory=dict)
     commented: dict[str, str] = field(default_factory=dict)
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
     headers: list[Header] = field(default_factory=list)
     _joined: WordParagraph | None = None
     _note_characters: int = 0
     _mode: str = ""  # the element whose characters are text
     _properties: list[str] = field(default_factory=list)
     _rows: list[bool] = field(default_factory=list)  # open rows: whether they are deleted
-    _ranges: dict[str, int] = field(default_factory=dict)  # comment -> place in the log where its words begin
     _sections: list[Header] = field(default_factory=list)  # of the current section
     _first_page: bool = False
     _reading: list[str] = field(default_factory=list)  # above the current word (ruby)
@@ -298,13 +299,13 @@ class WordBody(WordText):
             self._paragraphs[-1].notes += [note] if note else []
 
     def _comment_mark(self, name: str, attributes: Attributes) -> None:
-        identifier = attributes.get("w:id", "")
-        if name == "w:commentRangeStart":
-            self._ranges[identifier] = len(self._log)
-        elif name == "w:commentReference":
+        identifier, here = attributes.get("w:id", ""), len(self.log)
+        start, _ = self.places.setdefault(identifier, (here, here))
+        if name == "w:commentReference":
             self.commented.setdefault(identifier, "")
-        elif identifier in self._ranges:
-            self.commented[identifier] = self.words_since(self._ranges.pop(identifier))
+        elif name == "w:commentRangeEnd":
+            self.places[identifier] = start, here
+            self.commented[identifier] = self.words_since(start)
 
     def _field_mark(self, name: str, attributes: Attributes) -> None:
         match attributes.get("w:fldCharType", ""):
@@ -343,7 +344,7 @@ class WordBody(WordText):
 
     def _link(self, name: str, attributes: Attributes) -> Iterator[None]:
         relation = self._relation(attributes.get("r:id", ""))
-        start = len(self._log)
+        start = len(self.log)
         yield
         words = self.words_since(start)
         target = relation.target if relation else ""
@@ -352,7 +353,7 @@ class WordBody(WordText):
         self.account.add_text(OutsideKind.ALTERNATIVES, attributes.get("w:tooltip", ""), words)
 
     def _ruby(self, name: str, attributes: Attributes) -> Iterator[None]:
-        start = len(self._log)
+        start = len(self.log)
         yield
         reading, self._reading = "".join(self._reading), []
         self.account.add_text(OutsideKind.ALTERNATIVES, reading, self.words_since(start))

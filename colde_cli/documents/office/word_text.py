@@ -18,6 +18,7 @@ from colde_cli.documents.office.word_styles import BOXES, NumberCounter, Numberi
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 from colde_cli.documents.symbol_fonts import symbols
 
+PARAGRAPH_END = "\n\n"
 _LONGEST_ABOUT = 300
 _DEEPEST = 20  # fields inside fields
 
@@ -60,7 +61,7 @@ class WordText(Body):
     _fields: list[WordField] = field(default_factory=list)
     _controls: list[Form] = field(default_factory=list)
     _formula: WordFormula | None = None
-    _log: list[str] = field(default_factory=list)  # the text as a reader sees it, piece by piece
+    log: list[str] = field(default_factory=list)  # the text as a reader sees it, piece by piece
     _deleted: int = 0  # depth inside deletions
     _moved: int = 0  # of these: inside text that was moved away
     _covered: int = 0  # depth inside hidden drawings
@@ -98,7 +99,7 @@ class WordText(Body):
         """The first words of the text since a place of the log."""
         pieces: list[str] = []
         length = 0
-        for piece in self._log[start : start + _LONGEST_ABOUT]:
+        for piece in self.log[start : start + _LONGEST_ABOUT]:
             pieces.append(piece)
             length += len(piece)
             if length > _LONGEST_ABOUT:
@@ -114,7 +115,7 @@ class WordText(Body):
         """End the innermost paragraph."""
         paragraph = self._paragraphs.pop()
         paragraph.finish()
-        self._log.append(" ")
+        self.log.append(PARAGRAPH_END)
         self._letters = None
         if not paragraph.goes_on:
             self.end_stretches()
@@ -143,12 +144,12 @@ class WordText(Body):
         """Begin a field; one that is stated with its code has only a result."""
         paragraph = self._paragraphs[-1] if self._paragraphs else None
         pieces = [] if code is None else [code]
-        self._fields.append(WordField(paragraph, len(self._log), code is not None, pieces))
+        self._fields.append(WordField(paragraph, len(self.log), code is not None, pieces))
 
     def end_code(self) -> None:
         """End the code of a field: its result follows."""
         if self._fields:
-            self._fields[-1].within_result, self._fields[-1].start = True, len(self._log)
+            self._fields[-1].within_result, self._fields[-1].start = True, len(self.log)
 
     def end_field(self) -> None:
         """End a field: account for its link, its choices and its code, and write what shows without a result."""
@@ -205,7 +206,7 @@ class WordText(Body):
             if self._box is not None:
                 text = self._ticked(text.lstrip(), stated=TICKED if self._box else UNTICKED)
                 self._box = None
-        self._log.append(text)
+        self.log.append(text)
         marks = [STRUCK] * letters.struck
         if letters.faint and not (self._places or self.background or paragraph.shaded):
             marks.append((OutsideKind.HIDDEN, letters.faint))
