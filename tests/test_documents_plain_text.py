@@ -137,7 +137,7 @@ def beside(document: Document) -> list[tuple[str, str]]:
         (("7", "8"), "#"),
         (("- 1 -", "- 2 -", "- 3 -"), "- # -"),
         (("i", "ii", "iii", "1", "2"), "#"),
-        (("Page 1 of 3", "Page 2 of 3", "Page 3 of 3"), "Page # of 3"),
+        (("Page 1 of 3", "Page 2 of 3", "Page 3 of 3"), "Page # of #"),
         (("Lease    [Page 12]", "Lease    [Page 13]"), "Lease [Page #]"),
         (("Bells   2026    4", "Bells   2026    5", "Bells   2026    6"), "Bells 2026 #"),
         (("Draft", "Draft", "Draft"), "Draft"),
@@ -171,9 +171,9 @@ def test_amounts_are_no_page_numbers(feet: tuple[str, ...]) -> None:
 
 
 def test_one_page_that_is_numbered_in_another_way_is_seen() -> None:
-    document = paged(*"12345678", "90", "10")
+    document = paged(*"12345678", "90", "11")
     assert beside(document) == [("footers", "#")]
-    assert document.text.endswith("Isle. 90\n\nJetty is the name of a bell. Its keeper lives at Jetty. 10")
+    assert document.text.endswith("Isle. 90\n\nJetty is the name of a bell. Its keeper lives at Jetty. 11")
 
 
 def test_a_head_that_one_page_lacks_is_told() -> None:
@@ -217,7 +217,7 @@ def test_every_digit_is_in_the_body_or_outside_or_follows_the_page(
     numbers = [(page, n) for page, content in enumerate(pages, 1) for n in re.findall(r"\d+", content)]
     offsets = Counter(int(n) - page for page, n in numbers)
     for page, n in numbers:
-        assert n in seen or ("#" in outside and (offsets[int(n) - page] > 1 or int(n) == page)), n
+        assert n in seen or ("#" in outside and (offsets[int(n) - page] > 1 or int(n) in (page, 1))), n  # 1 begins anew
 
 
 def test_long_text_without_headings_is_cut_between_paragraphs() -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import codecs
 import contextlib
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, Sections, finished, shown_as
 from colde_cli.documents.headings.titles import in_capitals, is_known, kind_of, longest_chain, parse_number
-from colde_cli.documents.notation import from_roman
 from colde_cli.documents.outside import Account, OutsideKind
+from colde_cli.documents.pdf.body_lines import PageLines, running_heads
+from colde_cli.documents.pdf.lines import Line
 from colde_cli.documents.pdf.prose import Hyphens, JoinedLines
 from colde_cli.errors import UnsupportedFormatError
 
@@ -26,21 +25,6 @@ _BYTE_ORDER_MARKS = (
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 _UNDERLINE = re.compile(r"\s*(={3,}|-{3,}|~{3,}|\*{3,})\s*$")
-_PAGE = re.compile(r"\[Page \w+\]$")
-_PAGE_FOOT = re.compile(rf"{_PAGE.pattern}|^\W*\w+\W*$")
-_COUNTED = re.compile(r"\d+|(?<=\[Page )[ivxlcdm]+(?=\]$)|^[ivxlcdm]+$", re.IGNORECASE)
-"""What may number a page: figures; Roman ones where nothing else stands beside them."""
-_CURRENCY = (
-    r"(?:[€$£¥₩₹]|\b(?:EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|Fr|Rs|kr"
-    r"|euros?|dollars?|pounds?)\b\.?)"
-)
-_AMOUNT_BEFORE = re.compile(rf"{_CURRENCY}\s*$|\d[.,:' -]$|[+−=<>]\s*$")
-_AMOUNT_AFTER = re.compile(rf"\s*(?:%|‰|{_CURRENCY})|[.,:'-]\d")
-_PAGE_WORD = re.compile(r"\b(?:pages?|pp?\.|seite|s\.|página|pagina|pág\.|стр\.)\s*$", re.IGNORECASE)
-_OF_PAGES = re.compile(r"\s*(?:/|of|von|de|sur|di)\s*\d+\b", re.IGNORECASE)
-_BESIDE = " -–—[]()|·•"  # what may stand beside a page number
-_FARTHEST = 1000  # numbers as far from that of the page are amounts or years
-_NEAR = 20  # largest distance from the number of the page for a number that nothing sets apart from other words
 _CONTENTS = re.compile(r"\.{4,}|(\. ){4,}|\s\d+\s*$")
 _TABLE = re.compile(r"\S {3,}\S|\||^\s*[+=-]{5,}")
 _LIST_ITEM = re.compile(r"\s*([-*+•]|\(?\w{1,3}[.)])\s+\S")
@@ -123,100 +107,30 @@ class _Block:
 
 
 def _without_page_breaks(text: str, account: Account) -> str:
-    """Remove form feeds; running heads and feet around them (as in RFCs) become texts outside."""
+    """Remove form feeds; running heads and feet around them (as in RFCs) become texts outside, as in a PDF."""
     pages = [page.split("\n") for page in text.split("\f")]
     if len(pages) < 2:
         return text
-    for kind, edge in ((OutsideKind.HEADERS, _first), (OutsideKind.FOOTERS, _last)):
-        edges = [
-            _Edge(number, at, page[at].strip())
-            for number, page in enumerate(pages, start=1)
-            if (at := edge(page)) is not None
+    edges = [{at: None for at in (_first(page), _last(page)) if at is not None} for page in pages]
+    lines = [
+        [
+            Line(" ".join(page[at].split()), number, 0, base, 1, 1, "")
+            for at, base in zip(places, (100.0, 0.0), strict=False)
         ]
-        for line, written in _running(edges):
-            pages[line.page - 1][line.at] = ""
-            if written:
-                account.add_text(kind, written)
-    return _rejoin(pages)
-
-
-@dataclass(frozen=True, slots=True)
-class _Edge:
-    """The first or the last line of a page."""
-
-    page: int  # its number, from 1
-    at: int  # index of the line in the page
-    line: str
-
-
-def _running(edges: Sequence[_Edge]) -> list[tuple[_Edge, str]]:
-    """Find running heads or feet, in order; each with its text where a run of equal ones begins, else with ""."""
-    groups: defaultdict[str, list[_Edge]] = defaultdict(list)
-    for edge in edges:
-        groups[_pattern(edge.line)].append(edge)
-    pairs = [pair for group in groups.values() for pair in _written(group)]
-    return sorted(pairs, key=lambda pair: pair[0].page)
-
-
-def _written(group: Sequence[_Edge]) -> Iterator[tuple[_Edge, str]]:
-    """Write the page numbers in lines of one pattern as #; lines that are no running heads are left out."""
-    columns = list(zip(*(_COUNTED.finditer(edge.line) for edge in group), strict=True))
-    varying = [column for column in columns if len({match[0] for match in column}) > 1]
-    if not varying and _PAGE.search(group[0].line):
-        varying = columns[-1:]
-    follows = [_follow(group, column) for column in varying]
-    if len(group) < 3 and not (varying and _PAGE_FOOT.search(group[0].line)):
-        return
-    step = min((b.page - a.page for a, b in pairwise(group)), default=1)
-    before: _Edge | None = None
-    told = ""
-    for index, edge in enumerate(group):
-        if not all(places[index] for places in follows):
-            continue
-        spans = [column[index].span() for column in varying]
-        written = edge.line
-        for start, end in reversed(spans):
-            written = f"{written[:start]}#{written[end:]}"
-        goes_on = before is not None and edge.page - before.page <= step and written == told
-        yield edge, "" if goes_on else written
-        before, told = edge, written
-
-
-def _follow(group: Sequence[_Edge], column: Sequence[re.Match[str]]) -> list[bool]:
-    """Whether each number is that of its page: number − page stays the same, on most pages, until it restarts."""
-    values = [_value(match[0]) for match in column]
-    offsets = [None if value is None else value - edge.page for value, edge in zip(values, group, strict=True)]
-    good = [
-        offset is not None
-        and _may_count(edge.line, match, offset)
-        and (
-            offset in (offsets[index - 1 : index] + offsets[index + 1 : index + 2])
-            or (offset == 0 and _PAGE.search(edge.line) is not None)
-        )
-        for index, (edge, match, offset) in enumerate(zip(group, column, offsets, strict=True))
+        for number, (page, places) in enumerate(zip(pages, edges, strict=True), 1)
     ]
-    return good if sum(good) * 3 >= 2 * len(group) else [False] * len(group)
-
-
-def _may_count(line: str, number: re.Match[str], offset: int) -> bool:
-    """Whether a number of a running head may be that of the page: it stands apart, and is no amount."""
-    before, after = line[: number.start()], line[number.end() :]
-    if _AMOUNT_BEFORE.search(before) or _AMOUNT_AFTER.match(after) or before[-1:].strip(_BESIDE):
-        return False
-    if _PAGE_WORD.search(before) or _OF_PAGES.match(after):
-        return True
-    if abs(offset) >= _FARTHEST:
-        return False
-    alone = not before.strip(_BESIDE) and not after.strip(_BESIDE)
-    apart = (not before or before.endswith("  ")) and (not after or after.startswith("  "))
-    return alone or apart or (abs(offset) <= _NEAR and (not before.strip() or not after.strip(_BESIDE)))
-
-
-def _value(number: str) -> int | None:
-    """The value of a number in figures, or in Roman ones; None if it is none."""
-    if number.isdecimal():
-        return int(number) if len(number) <= 4 else None
-    return from_roman(number) or None
+    heads = running_heads((PageLines(number, 100.0, some) for number, some in enumerate(lines, 1)), len(pages))
+    before = {OutsideKind.HEADERS: "", OutsideKind.FOOTERS: ""}
+    for page, places, some in zip(pages, edges, lines, strict=True):
+        told = {OutsideKind.HEADERS: "", OutsideKind.FOOTERS: ""}
+        for at, line in zip(places, some, strict=True):
+            if written := heads.get(id(line)):
+                page[at] = ""
+                told[OutsideKind.HEADERS if line.base else OutsideKind.FOOTERS] = written
+        for kind, written in told.items():
+            account.add_text(kind, written if written != before[kind] else "")
+        before = told
+    return _rejoin(pages)
 
 
 def _first(page: Sequence[str]) -> int | None:
@@ -225,10 +139,6 @@ def _first(page: Sequence[str]) -> int | None:
 
 def _last(page: Sequence[str]) -> int | None:
     return next((index for index in range(len(page) - 1, -1, -1) if page[index].strip()), None)
-
-
-def _pattern(line: str) -> str:
-    return _COUNTED.sub("0", " ".join(line.split()))
 
 
 def _rejoin(pages: Sequence[list[str]]) -> str:

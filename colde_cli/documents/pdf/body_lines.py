@@ -58,7 +58,7 @@ _SIGNED = re.compile(r"\s*[-–−]\s*\w+\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class _PageLines:
+class PageLines:
     """The lines of a page that may be text."""
 
     number: int  # of the page, 1-based
@@ -70,8 +70,8 @@ class _PageLines:
 class _Divided:
     """The lines of a page, divided by direction and by whether they are seen."""
 
-    upright: _PageLines  # those in the main direction that are seen; all of that direction if none is
-    turned: tuple[_PageLines, ...]  # those in other directions
+    upright: PageLines  # those in the main direction that are seen; all of that direction if none is
+    turned: tuple[PageLines, ...]  # those in other directions
     hidden: tuple[Line, ...]
 
 
@@ -79,7 +79,7 @@ def text_lines(pages: Sequence[PdfPage]) -> tuple[list[Line], Account]:
     """Keep the lines that are text, in content order, and account for the others."""
     divided = list(map(_divided, pages))
     every = [line for page in divided for line in page.upright.lines]
-    heads = _running_heads(
+    heads = running_heads(
         [*(page.upright for page in divided), *(turned for page in divided for turned in page.turned)], len(pages)
     )
     kept = [line for line in every if id(line) not in heads]
@@ -112,8 +112,8 @@ def _divided(page: PdfPage) -> _Divided:
     seen = _seen(upright, *extent(main))
     shown = set(map(id, seen))
     return _Divided(
-        _PageLines(page.number, extent(main)[1], _without_doubles(seen)),
-        tuple(_PageLines(page.number, extent(angle)[1], lines) for angle, lines in sides.items()),
+        PageLines(page.number, extent(main)[1], _without_doubles(seen)),
+        tuple(PageLines(page.number, extent(angle)[1], lines) for angle, lines in sides.items()),
         tuple(line for line in upright if id(line) not in shown),
     )
 
@@ -299,7 +299,7 @@ class _Number:
     alone: bool  # there is nothing else in the line
 
 
-def _running_heads(pages: Iterable[_PageLines], count: int) -> dict[int, str]:
+def running_heads(pages: Iterable[PageLines], count: int) -> dict[int, str]:
     """Find running heads, feet and page numbers.
 
     Args:
@@ -323,7 +323,7 @@ def _running_heads(pages: Iterable[_PageLines], count: int) -> dict[int, str]:
     return heads | beside
 
 
-def _edge_lines(page: _PageLines) -> Iterator[_EdgeLine]:
+def _edge_lines(page: PageLines) -> Iterator[_EdgeLine]:
     """List the lines near the edges of a page, and the rows at its top and foot that stand apart from the text."""
     low, high = _EDGE * page.height, (1 - _EDGE) * page.height
     rows: list[list[Line]] = []  # from the top
