@@ -1,11 +1,10 @@
 """What only pypdf can do with a PDF, in a process of its own: open what PDFium refuses, and read what it does not tell.
 
 pypdf opens damaged files and ciphers that PDFium cannot open, and says why a file cannot be opened. It writes such a
-file anew, for PDFium to read. Of a file that PDFium dies of, it reads the words of the pages. `ObjectReader` reads
-objects for PDFium's process.
+file anew, for PDFium to read. `ObjectReader` reads objects for PDFium's process.
 
-request   password, and the limits; for words also first, last and characters, as for `pdfium_engine.py`
-answer    JSON lines: `part`s of the new file in base64, then `end`, or those of `pdfium_engine.py`; or `refused`
+request   password, and the limits
+answer    JSON lines: `part`s of the new file in base64, then `end`; or `refused`
 """
 
 from __future__ import annotations
@@ -15,9 +14,7 @@ import hashlib
 import io
 import logging
 import os
-import re
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -29,10 +26,8 @@ from colde_cli.documents.worker import Answer, Request, limit_step, send
 Handle = Any  # an object of pypdf
 _JUNK = 1 << 20  # bytes that may precede the file, such as the head of a mail
 _PART = 3 << 18  # bytes of a file in a line of the answer, a multiple of three
-_UNREADABLE = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd\ue000-\uf8ff]")
 _MAX_OBJECTS = 20_000
 _MAX_DEPTH = 50
-_FILLED = ("/Widget", "/FreeText", "/Stamp")
 _MEDIA = frozenset(("/Sound", "/Movie", "/Screen", "/3D", "/RichMedia"))
 _ELSEWHERE = frozenset(("/P", "/Parent", "/Popup", "/IRT", "/M", "/NM", "/CreationDate", "/Kids", "/StructParent"))
 """Entries that lead out of an object, or that change each time a file is saved."""
@@ -69,76 +64,6 @@ def send_file(writer: PdfWriter) -> None:
 def write_anew(request: Request, data: bytes) -> None:
     """Send the file as pypdf understands it, without its password."""
     send_file(PdfWriter(clone_from=opened(data, request["password"])))
-
-
-class LineGatherer:
-    """Gathers the pieces of text that pypdf reports into lines, in the form that `pdfium_engine.py` sends."""
-
-    def __init__(self) -> None:
-        self.lines: list[Any] = []
-        self._text = ""
-        self._start = (0.0, 0.0)
-        self._runs: Counter[tuple[float, str]] = Counter()
-
-    def visit(self, text: str, cm: list[float], tm: list[float], font: Handle, size: float) -> None:
-        """Take one piece of text; a line feed in it ends the line."""
-        scale = (abs(tm[3]) or abs(tm[1]) or 1.0) * (abs(cm[3]) or abs(cm[1]) or 1.0)
-        name = str((font or {}).get("/BaseFont", "")).lstrip("/")
-        for position, piece in enumerate(text.split("\n")):
-            if position:
-                self.flush()
-            if piece.strip():
-                if not self._text:
-                    self._start = (tm[4] * cm[0] + cm[4], tm[5] * cm[3] + cm[5])
-                self._text += piece
-                self._runs[abs(size * scale), name] += len(piece)
-
-    def flush(self) -> None:
-        """End the line."""
-        if self._text.strip():
-            runs = [((size, name, 0, False, 0, False), count) for (size, name), count in self._runs.items()]
-            x, y = self._start
-            width = 0.5 * max(size for size, _ in self._runs) * len(self._text)
-            self.lines.append((self._text, x, y, x + width, 0, 0, False, runs))
-        self._text, self._runs = "", Counter()
-
-
-def page_values(page: Handle, limit: int) -> dict[str, Any]:
-    """What is sent of a page: its words; what is filled in counts as unread, and its pictures are not looked at."""
-    gathered = LineGatherer()
-    try:
-        page.extract_text(visitor_text=gathered.visit)
-        gathered.flush()
-        width, height = float(page.mediabox.width), float(page.mediabox.height)
-        annotations = map(resolved, resolved(page.get("/Annots")) or ())
-        unread = sum(item.get("/Subtype") in _FILLED for item in annotations)
-        blank = not gathered.lines and not page.get_contents()
-    except (MemoryError, KeyboardInterrupt):
-        raise
-    except Exception:  # pypdf raises untyped errors (and RecursionError) on damaged pages
-        return {"failed": True}
-    text = "".join(line[0] for line in gathered.lines)
-    if len(text) > limit:
-        return {"failed": True}
-    values = {"width": width, "height": height, "unreadable": len(_UNREADABLE.findall(text)), "suspect": 0}
-    return {
-        **{**values, "blank": blank, "plain": False, "lines": gathered.lines, "unread": unread},
-        **dict.fromkeys(("entries", "boxes", "outside", "parts", "pictures"), ()),
-    }
-
-
-def read_words(request: Request, data: bytes) -> None:
-    """Open the file and send the words of its pages."""
-    reader = opened(data, request["password"])
-    count, title = len(reader.pages), str(reader.metadata.title or "") if reader.metadata else ""
-    root = reader.root_object
-    dynamic = bool(root.get("/NeedsRendering")) and "/XFA" in (root.get("/AcroForm") or {})
-    send("document", pages=count, title=title, outline=[], dynamic=dynamic)
-    for number in range(request["first"], min(count, request["last"] or count) + 1):
-        limit_step(request["step"])
-        send("begin", number=number)
-        send("page", number=number, **page_values(reader.pages[number - 1], request["characters"]))
-    send("end")
 
 
 class ObjectReader:
@@ -258,4 +183,4 @@ def refusing(work: Answer) -> Answer:
     return answer
 
 
-answer = refusing(lambda request, data: (read_words if "first" in request else write_anew)(request, data))
+answer = refusing(write_anew)

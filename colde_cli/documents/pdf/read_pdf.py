@@ -1,8 +1,7 @@
 """Read PDFs: run a reader process, find headings, and lay out text, sections and a report.
 
-PDFium reads (`pdfium_engine.py`). A file that it refuses it reads again as pypdf writes it anew; of one that it dies
-of, pypdf reads the words (`pypdf_engine.py`). Lines become text in `body_lines.py` and `prose.py`, headings are found
-in `headings/`.
+PDFium reads (`pdfium_engine.py`); a file that it refuses it reads again as pypdf writes it anew (`pypdf_engine.py`).
+Lines become text in `body_lines.py` and `prose.py`, headings are found in `headings/`.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ from colde_cli.documents.pdf.scans import chosen, report_of, wanted_pages, with_
 from colde_cli.documents.sandbox import sandboxed
 from colde_cli.errors import CorruptFileError, DocumentError, LimitError, NoTextError, OptionError, PasswordError
 
-PDFIUM = "colde_cli.documents.pdf.pdfium_engine"
-"""The reader that knows the places of letters."""
+_PDFIUM = "colde_cli.documents.pdf.pdfium_engine"
 _PYPDF = "colde_cli.documents.pdf.pypdf_engine"
 MEMORY = 1 << 30
 """Maximum bytes of address space of a reader process, in addition to twice the size of the file."""
@@ -111,35 +109,29 @@ def laid_out(answer: Answer) -> ProseWriter:
 
 
 def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: int) -> Answer:
-    """Read with PDFium; if it refuses, read what pypdf makes of the file; if it dies, read with pypdf."""
+    """Read with PDFium; if it refuses, read what pypdf makes of the file."""
     answer = run_reader(file, password, first, last)
     if answer.too_long:
         raise LimitError(
             f"Cannot read all of {path}: it has more than {MAX_CHARACTERS:,} characters; read a part with --pages."
         )
-    if not answer.refused and not answer.died and any(not page.failed for page in answer.read):
-        return answer
     if answer.refused:
         with tempfile.TemporaryFile() as anew:
             refused = receive_file(_PYPDF, file, {"password": password, "step": SECONDS}, anew)
             second = Answer(refused=refused, died=not refused)
             if refused is None:
                 second = run_reader(anew, None, first, last)
-    else:
-        second = run_reader(file, password, first, last, engine=_PYPDF)
-    if answer.refused and second.refused:
-        if "password" not in (answer.refused, second.refused):
+        if second.refused and "password" not in (answer.refused, second.refused):
             raise CorruptFileError(f"Cannot read {path}: it is damaged, or not a PDF; download or export it again.")
-        if password:
+        if second.refused and password:
             raise PasswordError(f"Cannot read {path}: the password is wrong; give the right one with --password.")
-        raise PasswordError(f"Cannot read {path}: it is encrypted; give its password with --password.")
-    best = max(answer, second, key=lambda one: one.characters)
-    if best.characters:
-        return best
-    if answer.died and second.died:
+        if second.refused:
+            raise PasswordError(f"Cannot read {path}: it is encrypted; give its password with --password.")
+        answer = second
+        if not answer.characters and not answer.died:
+            raise CorruptFileError(f"Cannot read {path}: none of its pages can be read; download or export it again.")
+    if answer.died and not answer.characters:
         raise LimitError(_COSTLY.format(path))
-    if answer.refused or not answer.pages:
-        raise CorruptFileError(f"Cannot read {path}: none of its pages can be read; download or export it again.")
     return answer
 
 
@@ -227,17 +219,15 @@ def _one(page: int) -> tuple[int, int] | None:
     return (page, page) if page else None
 
 
-def run_reader(
-    file: BinaryIO, password: str | None, first: int, last: int, boxes: Collection[int] = (), *, engine: str = PDFIUM
-) -> Answer:
+def run_reader(file: BinaryIO, password: str | None, first: int, last: int, boxes: Collection[int] = ()) -> Answer:
     """Read pages of an open file; 0 is the last page of the file.
 
-    The places of letters are read of the pages in `boxes`; pypdf does not know them.
+    The places of letters are read of the pages in `boxes`.
     """
     answer = Answer()
     for restarts in range(_RESTARTS + 1):
         request = {"password": password, "first": first, "last": last, "boxes": sorted(boxes)}
-        begun = _run_once(engine, file, request, answer)
+        begun = _run_once(file, request, answer)
         if not answer.died or answer.too_long or begun == 0 or restarts == _RESTARTS:
             break
         answer.read.append(PdfPage(begun, failed=True))
@@ -247,11 +237,11 @@ def run_reader(
     return answer
 
 
-def _run_once(engine: str, file: BinaryIO, request: dict[str, Any], answer: Answer) -> int:
+def _run_once(file: BinaryIO, request: dict[str, Any], answer: Answer) -> int:
     """Run one process; return the page at which it died, 0 if it did not."""
     begun = 0
     answer.died = True  # until it says that it ended
-    with reader_process(engine, file, request) as messages:
+    with reader_process(_PDFIUM, file, request) as messages:
         for message in messages:
             try:
                 if message["kind"] == "begin":
