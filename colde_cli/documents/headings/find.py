@@ -356,31 +356,12 @@ def _by_number(heading: Heading, *, roman: bool) -> int:
 
 
 def find_title(scene: Scene, metadata: str) -> str:
-    """Find the title: as printed, else from the metadata, else lines in capitals at the top, else ""."""
+    """Find the title: in the largest type, else from the metadata, else lines in capitals at the top, else ""."""
     first = [line for line in scene.lines if line.page == scene.lines[0].page] if scene.lines else []
     stated = clean(metadata)
-    if len(squeeze(stated)) >= 8:
-        printed = _title_as_printed(first, squeeze(stated))
-        if printed:
-            return printed
     if largest := [first[index] for index in largest_lines(first, scene.body_size)]:
         return _joined_title(largest)
     return _title_in_capitals(first) if _NO_TITLE.search(stated) or len(stated) < 4 else stated
-
-
-def _title_as_printed(lines: Sequence[Line], wanted: str) -> str:
-    """Join the lines that spell a title known from the metadata."""
-    for start, line in enumerate(lines):
-        spelt, text = squeeze(line.text), line.text
-        if not spelt or not wanted.startswith(spelt):
-            continue
-        for following in lines[start + 1 :]:
-            if spelt == wanted or not wanted.startswith(spelt + squeeze(following.text)):
-                break
-            spelt, text = spelt + squeeze(following.text), join_heading(text, following.text)
-        if spelt == wanted:
-            return text.replace(SOFT_HYPHEN, "")
-    return ""
 
 
 def _title_in_capitals(lines: Sequence[Line]) -> str:

@@ -19,7 +19,6 @@ from colde_cli.documents.notation import from_roman
 from colde_cli.documents.outside import Account, OutsideKind
 from colde_cli.documents.pdf.lines import Line, PdfPage, in_row
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN
-from colde_cli.documents.pdf.table_rows import row_by_row
 
 _MAX_FURNITURE = 0.5
 _STAMP = 0.2
@@ -90,7 +89,7 @@ def text_lines(pages: Sequence[PdfPage]) -> tuple[list[Line], Account]:
     kept = [line for line in kept if id(line) not in again]
     account = Account()
     _account_for(divided, heads, account)
-    return _with_entries(row_by_row(kept), pages), account
+    return _with_entries(kept, pages), account
 
 
 def _divided(page: PdfPage) -> _Divided:
