@@ -37,7 +37,7 @@ fontencoding fontfamily fontseries fontshape enlargethispage PassOptionsToPackag
 rowcolor cellcolor columncolor specialrule captionof mintinline pgfplotsset tikzset sisetup setstretch vphantom
 ExecuteOptions LoadClass setlist titleformat bstctlcite mathversion DeclareGraphicsExtensions lstdefinelanguage
 lstdefinestyle newfloat setsansfont setmonofont addtokomafont setkomafont setdefaultlanguage setotherlanguage
-inputencoding crefname Crefname
+inputencoding crefname Crefname textcolor
 """,
     2: "resizebox rule fontsize providecolor colorlet newcolumntype DeclareGraphicsRule titlespacing fontspec",
     3: "definecolor",

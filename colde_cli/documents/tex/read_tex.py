@@ -159,51 +159,14 @@ def _let(reader: Scanner, _: str, cursor: Cursor) -> None:
         reader.authored.alias(match[1], match[2][1:])
 
 
-@_on("newif newtoggle providetoggle newbool providebool newboolean")
-def _new_condition(reader: Scanner, name: str, cursor: Cursor) -> None:
-    """Declare a condition: with the two commands that set it, or by its name alone."""
-    if name == "newif":
-        match = cursor.take(_NEW_CONDITION)
-        names = [match[1]] if match else []
-    else:
-        names = cursor.arguments()[0]
-    for condition in map(str.strip, names):
+@_on("newif")
+def _new_condition(reader: Scanner, _: str, cursor: Cursor) -> None:
+    """Declare a condition, with the two commands that set it."""
+    if match := cursor.take(_NEW_CONDITION):
+        condition = match[1]
         reader.toggles.setdefault(f"if{condition}", False)
         reader.switches[f"{condition}true"] = f"if{condition}", True
         reader.switches[f"{condition}false"] = f"if{condition}", False
-
-
-@_on("toggletrue booltrue togglefalse boolfalse settoggle setbool setboolean")
-def _set_condition(reader: Scanner, name: str, cursor: Cursor) -> None:
-    by_name = name.endswith(("true", "false"))
-    values, _ = cursor.arguments(1 if by_name else 2)
-    if values:
-        holds = name.endswith("true") if by_name else values[-1].strip() == "true"
-        reader.toggles[f"if{values[0].strip()}"] = holds
-
-
-@_on("iftoggle ifbool ifthenelse")
-def _if_then_else(reader: Scanner, name: str, cursor: Cursor) -> None:
-    r"""Read the argument that holds of `\iftoggle{name}{..}{..}`; if that cannot be told, both."""
-    test = cursor.group()
-    if not test:
-        reader.silent(name, cursor)
-        return
-    tested = test.raw.replace("\\boolean", "").strip(" {}")
-    holds = reader.toggles.get(f"if{tested}")
-    after = cursor.at
-    first = cursor.group()
-    second = cursor.group() if first else None
-    if holds is None or not first or not second:
-        cursor.at = after
-        reader.code(f"\\{name}{{{test.raw}}}")
-        return
-    shown, hidden = (first, second) if holds else (second, first)
-    reader.outside(OutsideKind.HIDDEN, hidden.raw, f"\\{name}{{{tested}}}")
-    if shown.depth <= MAX_DEPTH:
-        reader.scan(shown)
-    else:
-        reader.write(shown.raw)
 
 
 @_on("item bibitem")
@@ -401,18 +364,6 @@ def _spanning(reader: Scanner, name: str, cursor: Cursor) -> None:
     if values and values[0].strip() != "1":
         reader.call(f"{name}{{{values[0]}}}", group.raw if group else "")
     cursor.at = group.at if group else after
-
-
-@_on("textcolor color")
-def _coloured(reader: Scanner, name: str, cursor: Cursor) -> None:
-    """Begin coloured text: a colour is looks, but white text is hidden."""
-    values, _ = cursor.arguments()
-    after = cursor.at
-    group = cursor.group()
-    cursor.at = after
-    if values and values[0].strip() in ("white", "transparent"):
-        shown = group.raw if group and name == "textcolor" else f"\\{name}"
-        reader.outside(OutsideKind.HIDDEN, shown, values[0])
 
 
 @_on("subfloat subfigure twocolumn subcaptionbox")
