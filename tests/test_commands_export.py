@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 from command_line import OTHER, V1, check_trouble, run, run_json
+from tiny_backbone import write_documents
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="needs colde[train]")
 
 Capture = pytest.CaptureFixture[str]
+INT8 = "chunk_encoder_quantized.onnx"
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def test_fp32_is_written_and_diff_runs_it(copy: Path, capsys: Capture) -> None:
 
 
 def test_int8_without_text_is_refused_and_the_old_graph_stays(copy: Path, capsys: Capture) -> None:
-    graph = copy / "chunk_encoder_quantized.onnx"
+    graph = copy / INT8
     before = graph.read_bytes()
     result = run(capsys, "export", copy, "--precision", "int8")
     check_trouble(result)
@@ -44,8 +46,16 @@ def test_int8_without_text_is_refused_and_the_old_graph_stays(copy: Path, capsys
 
 
 @pytest.mark.slow
-def test_int8_with_text_of_documents_and_training_files(copy: Path, capsys: Capture, repository: Path) -> None:
-    training = repository / "examples" / "training.jsonl"
-    sources = ("--calibration", OTHER, "--calibration", training)
-    assert run(capsys, "export", copy, "--precision", "int8", *sources).status == 0
-    assert run(capsys, "diff", V1, OTHER, "--model", copy, "--format", "json").status == 1
+def test_int8_with_text_of_documents_and_training_files(
+    backbone_folder: Path, tmp_path: Path, capsys: Capture, repository: Path
+) -> None:
+    from test_commands_train import QUICK
+
+    data, folder = write_documents(tmp_path / "data.jsonl"), tmp_path / "mine"
+    given = [data, "-o", folder, "--backbone", backbone_folder, *QUICK, "--epochs", "1", "--freeze-backbone"]
+    assert run(capsys, "train", *given).status == 0
+    (folder / INT8).unlink()
+    sources = ("--calibration", OTHER, "--calibration", repository / "examples" / "training.jsonl")
+    assert run(capsys, "export", folder, "--precision", "int8", *sources).status == 0
+    assert (folder / INT8).is_file()
+    assert run(capsys, "diff", V1, OTHER, "--model", folder, "--format", "json").status == 1

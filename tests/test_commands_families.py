@@ -113,18 +113,18 @@ def test_results_are_the_same_in_every_run(capsys: Capture, subjects: Path) -> N
     """Whatever a cache knows, and however many threads there are; the documents are enough for a field of their own."""
     (subjects / "bad.pdf").write_bytes(b"%PDF-1.7 nothing")
     (subjects / "odd.txt").write_bytes(b"The tax of the duty \xff is levied on the budget.")
-    ways = ((), ("--threads", "1"), ("--no-cache",), ("--no-cache", "--threads", "3"))
+    ways = ((), ("--threads", "1"), ("--no-cache", "--threads", "3"))
     runs = [run(capsys, "clusters", subjects, "--format", "json", "-v", *way) for way in ways]
     assert len({done.out for done in runs}) == 1
     # Only -v says what was new.
     counts = [re.findall(r"^(\d+) documents newly encoded", done.err, re.MULTILINE) for done in runs]
-    assert counts == [["17"], ["0"], ["17"], ["17"]]
+    assert counts == [["17"], ["0"], ["17"]]
     query = subjects / "tax0.txt"
     ranked = [json.loads(run(capsys, "rank", query, subjects, "--format", "json", *way).out) for way in ways]
     # All of them are known from the run before, and the query is none of the corpus.
-    assert [value.pop("encoded") for value in ranked] == [0, 0, 16, 16]
+    assert [value.pop("encoded") for value in ranked] == [0, 0, 16]
     assert ranked[0]["field"]["documents"] == 17
-    assert ranked[0] == ranked[1] == ranked[2] == ranked[3]
+    assert ranked[0] == ranked[1] == ranked[2]
 
 
 @pytest.mark.slow

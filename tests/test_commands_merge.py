@@ -161,7 +161,7 @@ DOCUMENTS = st.lists(WORDS, min_size=1, max_size=5).map("\n\n".join)
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(DOCUMENTS, st.lists(DOCUMENTS, min_size=2, max_size=3))
 def test_each_reviewer_gets_the_own_document_back(base: str, copies: list[str]) -> None:
     """Whatever they did: with the edits of one reviewer and no others, the text is that reviewer's."""

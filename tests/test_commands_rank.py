@@ -29,14 +29,17 @@ from colde_cli.similarity.comparison import compare_encodings
 Capture = pytest.CaptureFixture[str]
 
 
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    folder = tmp_path / "corpus"
+def write_corpus(folder: Path) -> Path:
     folder.mkdir()
     (folder / "pump.txt").write_text("The pump runs at night. It lifts water from the well into the tower.")
     (folder / "well.txt").write_text("A well gives water, and a pump lifts it into the tower by night.")
     (folder / "tax.md").write_text("# Tax\n\nThe council levies a tax on houses, payable in March.\n")
     return folder
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_corpus(tmp_path / "corpus")
 
 
 @pytest.fixture
@@ -286,17 +289,17 @@ def test_verbose_shows_how_long_each_stage_took(capsys: Capture, corpus: Path, q
     assert "Encoded" not in run(capsys, "rank", query, corpus, "-v").err
 
 
-@pytest.fixture(params=["files", "index"])
-def searched(request: pytest.FixtureRequest, capsys: Capture, corpus: Path) -> Path:
+@pytest.fixture(scope="module", params=["files", "index"])
+def searched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The corpus as a folder, and as an index of it; the files differ in age and size."""
+    corpus = write_corpus(tmp_path_factory.mktemp("searched") / "corpus")
+    (corpus / "tax.md").write_text((corpus / "tax.md").read_text() + "It is due in spring.\n" * 500)
     for name, age in (("pump.txt", 10), ("well.txt", 40), ("tax.md", 400)):
         then = time.time() - age * 86_400
         os.utime(corpus / name, (then, then))
-    (corpus / "tax.md").write_text((corpus / "tax.md").read_text() + "It is due in spring.\n" * 500)
-    os.utime(corpus / "tax.md", (then, then))
     if request.param == "files":
         return corpus
-    run(capsys, "index", corpus, "-o", corpus.parent / "corpus.colde")
+    assert run_here("index", corpus, "-o", corpus.parent / "corpus.colde").status == 0
     return corpus.parent / "corpus.colde"
 
 

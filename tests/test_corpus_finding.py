@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from command_line import V1, V2
+from command_line import V1
 from permissions import POSIX, permissions_count
 
 from colde_cli.corpus.finding import Skipped, find_files, walk
@@ -100,13 +100,13 @@ def test_files_are_encoded_as_if_each_were_alone_and_bad_ones_say_why(tmp_path: 
     blank.touch()
     damaged.write_bytes(b"%PDF-1.7 and no more")
     silent.write_text("\u200b\n\n\u200b")  # text, but not a single token
-    files = [Path(V1), plain, blank, damaged, silent, Path(V2)]
+    files = [Path(V1), plain, blank, damaged, silent]
     items = list(encode_files(files, encoder, CorpusReader()))
     skipped = {item.path: item.reason for item in items if isinstance(item, Skipped)}
     encoded = {item.document.path: item for item in items if not isinstance(item, Skipped)}
     assert set(skipped) == {str(blank), str(damaged), str(silent)}
     assert all(path in reason for path, reason in skipped.items())
-    assert set(encoded) == {str(plain), V1, V2}
+    assert set(encoded) == {str(plain), V1}
     for path, encoding in encoded.items():
         alone = encoder.encode(CorpusReader().read(path))
         assert encoding.document == alone.document

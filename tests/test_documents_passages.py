@@ -23,7 +23,7 @@ documents = st.lists(st.builds(Part, st.sampled_from(["", "1 Head", "Tail"]), bo
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(documents)
 def test_passages_cover_every_body_without_overlap(document: Document) -> None:
     check_cover(document, passages(document))

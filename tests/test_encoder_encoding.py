@@ -20,6 +20,9 @@ from colde_cli.encoder.runtime import ChunkRunner, FloatArray, Progress
 from colde_cli.errors import NoTextError
 from colde_cli.views.json import comparison_json
 
+PAGES = (1, 3)
+"""Enough for chunks of several sections."""
+
 
 class Counting(Encoder):
     """An encoder that remembers the token ids of the chunks it was given."""
@@ -41,7 +44,7 @@ def encoder(model_folder: Path) -> Counting:
 
 @pytest.mark.slow
 def test_chunks_are_encoded_when_asked_for_and_once(encoder: Counting) -> None:
-    documents = [read(V1), read(V2)]
+    documents = [read(path, pages=PAGES) for path in (V1, V2)]
     now = encoder.encode_many(documents)
     encoder.encoded.clear()
     a, b = encoder.encode_later(documents)
@@ -60,7 +63,7 @@ def test_chunks_are_encoded_when_asked_for_and_once(encoder: Counting) -> None:
 
 @pytest.mark.slow
 def test_a_field_may_be_replaced(encoder: Counting) -> None:
-    document = read(V1)
+    document = read(V1, pages=PAGES)
     (later,), (now,) = encoder.encode_later([document]), encoder.encode_many([document])
     other = replace(later, document=replace(document, title="Another"))
     assert other.document.title == "Another"
@@ -72,7 +75,7 @@ def test_a_field_may_be_replaced(encoder: Counting) -> None:
 
 @pytest.mark.slow
 def test_chunks_of_both_documents_are_encoded_together(encoder: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
-    documents = [read(V1), read(V2)]
+    documents = [read(path, pages=PAGES) for path in (V1, V2)]
     a, b = encoder.encode_later(documents)
     now = encoder.encode_many(documents)
     calls: list[int] = []
@@ -96,7 +99,7 @@ def test_chunks_of_both_documents_are_encoded_together(encoder: Counting, monkey
 @pytest.mark.slow
 def test_two_different_texts_are_scored_in_any_case(encoder: Counting) -> None:
     model = Model(encoder)
-    part, whole = model.compare(V1, OTHER, scores=False), model.compare(V1, OTHER)
+    part, whole = (model.compare(V1, OTHER, scores=scores, pages=PAGES) for scores in (False, True))
     assert "scores" in vars(part)
     assert not part.versions
     assert comparison_json(part) == comparison_json(whole)

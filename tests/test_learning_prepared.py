@@ -60,7 +60,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def test_training_from_it_gives_the_same_bytes(
     data: Path, backbone_folder: Path, tmp_path: Path, options: list[str]
 ) -> None:
-    given = ["--backbone", backbone_folder, *QUICK, *options]
+    given = ["--backbone", backbone_folder, *QUICK, "--epochs", "1", *options]
     sources = ["--pairs", judged(tmp_path / "more.jsonl")]
     prepared = tmp_path / "run.npz"
     assert colde(data, *given, *sources, "-o", tmp_path / "direct").exit_code == 0

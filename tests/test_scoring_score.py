@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up import CENTRE, CONFIG, SIZE, WEIGHTS, domain_fields, learned, made, opening_of, statistics, unit
 
@@ -322,6 +322,7 @@ MANY = [made(seed, law=seed % 5 / 4) for seed in range(600)]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("field", [None, FIELD, FIELDS], ids=["model", "field", "domains"])
+@settings(max_examples=40)
 @given(st.integers(0, 50), st.floats(0, 1))
 def test_scores_are_those_of_single_pairs(field: Field | DomainFields | None, seed: int, law: float) -> None:
     query, documents = made(seed, law), MANY[:40]

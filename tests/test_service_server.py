@@ -220,11 +220,11 @@ def test_fifty_clients_of_small_requests_are_all_served(address: str) -> None:
             return answer(connection)[0]
 
     with ThreadPoolExecutor(50) as clients:
-        assert list(clients.map(ask, range(100))) == [200] * 100
+        assert list(clients.map(ask, range(60))) == [200] * 60
 
 
 @pytest.mark.slow
-def test_a_thousand_made_up_requests_break_nothing_and_write_no_log(folder: Path, cache: str) -> None:
+def test_hundreds_of_made_up_requests_break_nothing_and_write_no_log(folder: Path, cache: str) -> None:
     with running(folder, *PATIENT, COLDE_CACHE_DIR=cache) as (address, process), ThreadPoolExecutor(1) as reader:
         assert process.stderr
         said = reader.submit(process.stderr.read)
@@ -243,32 +243,16 @@ def send_made_up_requests(address: str) -> None:
         *(b"Content-Type: application/x-www-form-urlencoded", b"Content-Type: multipart/form-data; boundary=b"),
         *(b"Content-Type: multipart/form-data", b"Host: evil.example", b"Transfer-Encoding: chunked", b"Expect: x"),
         *(b"Content-Length: -1", b"Content-Length: 99", b"Cookie: colde-session=\xe9;;=", b"Origin: null", b"\x00: x"),
-        *(
-            b"Accept: text/html",
-            b"Connection: upgrade",
-            b"Upgrade: websocket",
-            b"Authorization: Bearer \xff",
-            b"X:" * 99,
-        ),
+        *(b"Accept: text/html", b"Connection: upgrade", b"Upgrade: websocket", b"X:" * 99),
+        b"Authorization: Bearer \xff",
     ]
     parts = [
-        b"document=a.md",
-        b"&k=",
-        b"&=",
-        b"%",
-        b"\r\n",
-        b"--b\r\n",
-        b"--b--",
-        b'filename="../../x.pdf"',
-        b"0\r\n\r\n",
-    ]
-    parts += [
+        *(b"document=a.md", b"&k=", b"&=", b"%", b"\r\n", b"--b\r\n", b"--b--", b"0\r\n\r\n", b"\x00\xff", b"9" * 60),
         b'Content-Disposition: form-data; name="file"; filename="x.md"\r\n\r\nA pump.\r\n',
-        b"\x00\xff",
-        b"9" * 60,
+        b'filename="../../x.pdf"',
     ]
     statuses = Counter[int]()
-    for _ in range(1000):
+    for _ in range(500):
         body = b"".join(draw.choices(parts, k=draw.randrange(7)))
         head = [b"%s %s HTTP/1.1" % (draw.choice(methods), draw.choice(paths)), b"Host: 127.0.0.1"]
         head += [*draw.sample(lines, draw.randrange(4)), b"Content-Length: %d" % len(body), b"Connection: close"]
@@ -279,5 +263,5 @@ def send_made_up_requests(address: str) -> None:
                 received = b"".join(iter(lambda: connection.recv(65536), b""))
                 statuses[int(received.split(b" ", 2)[1]) if received else 0] += 1
     assert not [status for status in statuses if status >= 500 and status != 503], statuses
-    assert statuses[200] > 20
+    assert statuses[200] > 10
     assert healthy(address)

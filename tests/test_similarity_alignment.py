@@ -165,7 +165,7 @@ paragraphs = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(paragraphs)
 def test_a_document_is_the_same_as_itself(texts: list[str]) -> None:
     one = document(*texts)

@@ -42,7 +42,7 @@ def written(*paragraphs: str) -> Document:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(documents, documents)
 def test_both_are_covered_whole_whichever_comes_first(a: Document, b: Document) -> None:
     left, right = cut(a, b)

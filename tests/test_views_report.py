@@ -247,7 +247,7 @@ parts = st.lists(st.tuples(text, st.lists(text, max_size=4).map("\n\n".join)), m
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(parts, parts, text)
 def test_any_text_makes_a_valid_page(a: list[tuple[str, str]], b: list[tuple[str, str]], title: str) -> None:
     left, right = document(a, title), document(b, title)

@@ -46,6 +46,7 @@ def comments(file: bytes) -> list[str]:
 
 
 @pytest.mark.slow
+@settings(max_examples=50)
 @given(PARTS, PARTS)
 def test_accepting_gives_b_and_rejecting_gives_a(
     of_a: list[tuple[str, list[str]]], of_b: list[tuple[str, list[str]]]
@@ -168,7 +169,7 @@ LINES = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(LINES, LINES)
 def test_any_two_word_files(of_a: list[str], of_b: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:

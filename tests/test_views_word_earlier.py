@@ -63,7 +63,7 @@ def marks(content: bytes, author: str) -> list[Any]:
     return [mark for mark in body.iter(qn("w:ins"), qn("w:del")) if mark.get(qn("w:author")) == author]
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(listed=items("kept", "ins", "del"), edits=st.lists(st.integers(0, 20), max_size=3))
 def test_earlier_changes_stay_around_new_ones(
     tmp_path_factory: pytest.TempPathFactory, listed: list[Item], edits: list[int]

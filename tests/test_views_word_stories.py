@@ -177,7 +177,7 @@ def assert_exact(other_reader: Any, folder: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(BLOCKS, BLOCKS, st.lists(st.integers(0, 5), min_size=5, max_size=5))
 def test_accepting_gives_b_and_rejecting_gives_a_with_all_they_hold(
     other_reader: Any, of_a: Blocks, others: Blocks, choices: list[int]
