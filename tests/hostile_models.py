@@ -49,17 +49,12 @@ from model_changes import (
 def config_cases() -> Iterator[Case]:
     """Alterations of `config.json` but its calibration."""
     contents: dict[str, bytes | Callable[[], bytes]] = {
-        "empty": b"",
-        "text": b"no JSON",
-        "list": b"[]",
-        "null": b"null",
-        "number": b"9" * 100_000,
-        "deep": b'{"model_type":' + b"[" * 200_000,
-        "binary": bytes(range(256)) * 100,
+        "empty": b"", "text": b"no JSON", "list": b"[]", "null": b"null", "number": b"9" * 100_000,
+        "deep": b'{"model_type":' + b"[" * 200_000, "binary": bytes(range(256)) * 100,
         "utf16": '{"model_type": "colde"}'.encode("utf-16"),
         "large": lambda: b'{"model_type": "colde", "x": "' + b"a" * 50_000_000 + b'"}',
         "many_keys": lambda: json.dumps({"model_type": "colde", **{f"k{i}": i for i in range(300_000)}}).encode(),
-    }
+    }  # fmt: skip
     for name, content in contents.items():
         yield name, written(CONFIG, content)
     yield "missing", gone(CONFIG)
@@ -319,16 +314,11 @@ def file_cases() -> Iterator[Case]:
     yield "above", lambda folder: (folder / "up").symlink_to("..")
     yield "many_files", _many_files
     cards: dict[str, str | bytes] = {
-        "steering": f"---\na: b\n---\n# {STEERING}\n\n{STEERING}\n",
-        "quotes": ">" * 20_000 + "a",
-        "lists": "".join(f"{' ' * i}- a\n" for i in range(1_000)),
-        "brackets": "[" * 50_000,
-        "stars": "*a **" * 20_000,
-        "cells": "|a" * 20_000 + "\n" + "|-" * 20_000 + "\n",
-        "large": "word " * 2_000_000,
-        "links": f"[a](javascript:x) ![b](file:///etc/passwd) <{STEERING}>",
-        "binary": bytes(range(256)) * 1000,
-    }
+        "steering": f"---\na: b\n---\n# {STEERING}\n\n{STEERING}\n", "quotes": ">" * 20_000 + "a",
+        "lists": "".join(f"{' ' * i}- a\n" for i in range(1_000)), "brackets": "[" * 50_000, "stars": "*a **" * 20_000,
+        "cells": "|a" * 20_000 + "\n" + "|-" * 20_000 + "\n", "large": "word " * 2_000_000,
+        "links": f"[a](javascript:x) ![b](file:///etc/passwd) <{STEERING}>", "binary": bytes(range(256)) * 1000,
+    }  # fmt: skip
     for name, text in cards.items():
         yield f"card_{name}", written(CARD, text)
 

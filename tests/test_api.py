@@ -183,12 +183,8 @@ def test_options_that_do_not_fit_are_an_error(
 def test_a_corpus_is_folders_files_and_patterns(model: Model, texts: list[Path]) -> None:
     folder = texts[0].parent
     corpora: list[str | Path | list[str | Path]] = [
-        folder,
-        str(folder),
-        f"{folder}/t*.txt",
-        [texts[1], texts[2]],
-        [f"{folder}/*wo.txt", texts[2]],
-    ]
+        folder, str(folder), f"{folder}/t*.txt", [texts[1], texts[2]], [f"{folder}/*wo.txt", texts[2]],
+    ]  # fmt: skip
     for corpus in corpora:
         ranking = model.rank(texts[0], corpus)
         assert [Path(hit.path).name for hit in ranking.results] == ["two.txt", "three.txt"]

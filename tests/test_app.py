@@ -55,14 +55,10 @@ def test_every_option_has_a_variable_of_its_name() -> None:
         if option.envvar != "COLDE_" + option.opts[0].lstrip("-").replace("-", "_").upper()
     }
     assert others == {
-        ("export", "--precision"): None,
-        ("index", "--compact"): None,
-        ("index", "--status"): None,
-        ("index", "--verify"): None,
-        ("models", "--verify"): None,
-        ("text", "--for-git"): None,
+        ("export", "--precision"): None, ("index", "--compact"): None, ("index", "--status"): None,
+        ("index", "--verify"): None, ("models", "--verify"): None, ("text", "--for-git"): None,
         ("train", "--precision"): "COLDE_TRAIN_PRECISION",
-    }
+    }  # fmt: skip
     assert {option.envvar for _, option in options if "--no-combine" in option.secondary_opts} == {"COLDE_COMBINE"}
 
 
@@ -97,17 +93,11 @@ def encrypted(path: Path) -> None:
 
 
 BAD_INPUT: dict[str, bytes | Callable[[Path], object]] = {
-    "missing.pdf": lambda path: None,
-    "folder": Path.mkdir,
-    "photo.png": b"\x89PNG\r\n\x1a\n1234",
-    "letter.docx": b"PK\x03\x04 and so on",
-    "empty.pdf": b"",
-    "blank.txt": b" \n\n ",
-    "corrupt.pdf": b"%PDF-1.7\n" + b"\x00\xff garbage " * 50,
-    "truncated.pdf": Path(V1).read_bytes()[:300],
-    "scan.pdf": without_text,
-    "locked.pdf": encrypted,
-}
+    "missing.pdf": lambda path: None, "folder": Path.mkdir, "photo.png": b"\x89PNG\r\n\x1a\n1234",
+    "letter.docx": b"PK\x03\x04 and so on", "empty.pdf": b"", "blank.txt": b" \n\n ",
+    "corrupt.pdf": b"%PDF-1.7\n" + b"\x00\xff garbage " * 50, "truncated.pdf": Path(V1).read_bytes()[:300],
+    "scan.pdf": without_text, "locked.pdf": encrypted,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BAD_INPUT)

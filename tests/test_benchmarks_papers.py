@@ -190,12 +190,8 @@ def test_elongated_tokens_have_room(script: Any) -> None:
     assert len(laser.elongated([7] * 600, 2)) == 600
     sentence = "One two three four five six seven eight nine ten eleven."
     texts = {
-        "a": f"Too short. {sentence} Short too.",
-        "b": sentence,
-        "c": "Nothing.",
-        "d": sentence,
-        "e": sentence,
-    }
+        "a": f"Too short. {sentence} Short too.", "b": sentence, "c": "Nothing.", "d": sentence, "e": sentence,
+    }  # fmt: skip
     labelled = [("a", "c", True), ("a", "b", True), ("b", "d", False), ("d", "e", False)]
     drawn = laser.draw_pairs([LabelledPair(*values) for values in labelled], texts, 5)
     # "c" has no sentence that is long enough, and "b" was drawn already.

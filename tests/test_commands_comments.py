@@ -74,12 +74,10 @@ def test_each_remark_gets_its_place_and_verdict(capsys: Capture, versions: tuple
     validate(found, "colde.comments.1")
     told = [(one["label"], one["verdict"], one["basis"]) for one in found["remarks"]]
     assert told == [
-        ("Reviewer 1, 1", "only_added", "meaning"),
-        ("Reviewer 1, 2", "changed", "quotation"),
-        ("Reviewer 1, 3", "not_changed", "reference"),
-        ("Reviewer 1, 4", "only_added", "meaning"),
+        ("Reviewer 1, 1", "only_added", "meaning"), ("Reviewer 1, 2", "changed", "quotation"),
+        ("Reviewer 1, 3", "not_changed", "reference"), ("Reviewer 1, 4", "only_added", "meaning"),
         ("Reviewer 1, 5", "no_place", "none"),
-    ]
+    ]  # fmt: skip
     boiler, payable, notice, dog, cable = found["remarks"]
     assert boiler["passages"][0]["a"]["text"].startswith("(b) The landlord has the boiler")
     assert payable["words_changed"] is False

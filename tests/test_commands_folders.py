@@ -37,13 +37,9 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 
 
 STATES = {
-    "scan.pdf": "unread",
-    "gone.md": "only_a",
-    "sub/new.md": "only_b",
-    "study.pdf": "edited",
-    "agreement.pdf": "renamed",
-    "report.docx": "same",
-}
+    "scan.pdf": "unread", "gone.md": "only_a", "sub/new.md": "only_b", "study.pdf": "edited",
+    "agreement.pdf": "renamed", "report.docx": "same",
+}  # fmt: skip
 
 
 def test_every_file_has_its_state_the_worst_first(capsys: Capture, folders: tuple[Path, Path]) -> None:
@@ -165,17 +161,14 @@ def test_a_document_that_was_not_read_whole_is_listed_even_if_the_same(
 @pytest.mark.parametrize(
     "arguments",
     [
-        lambda old, new: (old, V1),
-        lambda old, new: (V1, new),
-        lambda old, new: (old, new / "none"),
-        lambda old, new: (old, new, "--format", "github"),
-        lambda old, new: (old, new, "--fail-under", "0.5"),
+        lambda old, new: (old, V1), lambda old, new: (V1, new), lambda old, new: (old, new / "none"),
+        lambda old, new: (old, new, "--format", "github"), lambda old, new: (old, new, "--fail-under", "0.5"),
         lambda old, new: (old, new, "--glob", "*.tex"),
         lambda old, new: (old, new, "-o", new / "study.pdf", "--format", "json"),
         lambda old, new: (old, new, "--skip-sections", "["),
         lambda old, new: (old / "study.pdf", new / "study.pdf", "--reports", old / "reports"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_fit_together_is_trouble(
     capsys: Capture, folders: tuple[Path, Path], arguments: Callable[[Path, Path], tuple[str | Path, ...]]
 ) -> None:

@@ -265,12 +265,10 @@ def executed(log: str) -> list[tuple[str, str]]:
 
 
 HOSTILE = (
-    "::error file=x::gotcha ",
-    "##[add-mask]season ",
-    "word ##[stop-commands]never ",
+    "::error file=x::gotcha ", "##[add-mask]season ", "word ##[stop-commands]never ",
     "\x1b[2J\x1b]0;title\x07 ::add-mask::Ending ",
     "a line of some words that is so long that it is wrapped in a table of one hundred columns ::set-output name=a::b ",
-)
+)  # fmt: skip
 
 
 def test_the_text_of_a_document_is_no_command(repository: Repository) -> None:

@@ -174,13 +174,10 @@ def test_names_that_look_like_options_or_words(repository: Repository) -> None:
 @pytest.mark.parametrize(
     ("environment", "setting", "coloured"),
     [
-        ({}, "auto", False),
-        ({"GIT_PAGER_IN_USE": "1"}, "auto", True),
-        ({"GIT_PAGER_IN_USE": "1"}, "never", False),
-        ({"GIT_PAGER_IN_USE": "1", "NO_COLOR": "1"}, "auto", False),
-        ({"FORCE_COLOR": "1"}, "never", False),
+        ({}, "auto", False), ({"GIT_PAGER_IN_USE": "1"}, "auto", True), ({"GIT_PAGER_IN_USE": "1"}, "never", False),
+        ({"GIT_PAGER_IN_USE": "1", "NO_COLOR": "1"}, "auto", False), ({"FORCE_COLOR": "1"}, "never", False),
     ],
-)
+)  # fmt: skip
 def test_colours_are_those_of_git(
     repository: Repository, environment: dict[str, str], setting: str, coloured: bool
 ) -> None:

@@ -54,10 +54,8 @@ def test_versions_of_one_name_are_told_apart_by_their_folders(capsys: Capture, t
         path.write_text(f"# Lease\n\nThe rent is EUR {rent} a month, payable in advance.\n")
     said = run(capsys, "diff", paths[0], paths[1], paths[0]).out
     assert [line.split(" (")[1].split(",")[0] for line in said.splitlines()[1:4]] == [
-        "one/lease.md",
-        "two/lease.md",
-        "one/lease.md",
-    ]
+        "one/lease.md", "two/lease.md", "one/lease.md",
+    ]  # fmt: skip
     assert "\none/lease.md → two/lease.md\n" in run(capsys, "verify", *paths).out
 
 

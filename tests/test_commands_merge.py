@@ -81,10 +81,8 @@ def test_edits_and_conflicts_are_listed(capsys: Capture, documents: list[Path]) 
     found = run_json(capsys, "diff", *documents, "--merge", "--reviewer", "Ann", "--reviewer", "Bob")
     validate(found, "colde.merge.1")
     assert [(one["deleted"], one["inserted"], one["reviewers"]) for one in found["edits"]] == [
-        ("once", "twice", ["Bob"]),
-        ("", "Rent is paid by transfer. ¶", ["Ann"]),
-        ("gas", "oil", ["Ann", "Bob"]),
-    ]
+        ("once", "twice", ["Bob"]), ("", "Rent is paid by transfer. ¶", ["Ann"]), ("gas", "oil", ["Ann", "Bob"]),
+    ]  # fmt: skip
     assert [one["heading"] for one in found["edits"]] == ["1 Rent", "1 Rent", "2 Heating"]
     rent, boiler = found["conflicts"]
     assert (rent["base"], rent["wants"]) == (

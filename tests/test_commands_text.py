@@ -138,9 +138,7 @@ LOOK = UnreadPart(PartKind.APPEARANCE, "2", pages=(2, 2))
         (ReadReport(), (PICTURE,), None),
         (ReadReport(pages_without_text=(2,)), (LOOK,), None),
         (
-            ReadReport(pages_without_text=(1, 2, 3)),
-            (PICTURE,),
-            "2 pages with pictures or drawings gave no text",
+            ReadReport(pages_without_text=(1, 2, 3)), (PICTURE,), "2 pages with pictures or drawings gave no text",
         ),
         (ReadReport(unreadable_characters=1), (), "1 character could not be read"),
         (ReadReport(unread_values=2), (), "Values of its form could not be read"),
@@ -150,7 +148,7 @@ LOOK = UnreadPart(PartKind.APPEARANCE, "2", pages=(2, 2))
             "Page 2 has a picture",
         ),
     ],
-)
+)  # fmt: skip
 def test_a_check_fails_where_text_was_lost(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,

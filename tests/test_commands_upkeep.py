@@ -87,14 +87,10 @@ def test_bad_folders_do_not_hide_the_good_ones(
     tmp_path: Path, model_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken: dict[str, dict[str, object]] = {
-        "backbone": {"backbone_name": 3},
-        "calibrated": {"calibration": "none"},
-        "combined": {"score_weights": [1]},
-        "kind": {"model_type": HOSTILE},
-        "late": {"format": "2"},
-        "packed": {"packing": 3, "model_type": "colde"},
+        "backbone": {"backbone_name": 3}, "calibrated": {"calibration": "none"}, "combined": {"score_weights": [1]},
+        "kind": {"model_type": HOSTILE}, "late": {"format": "2"}, "packed": {"packing": 3, "model_type": "colde"},
         "threshold": {"threshold": "[/red]"},
-    }
+    }  # fmt: skip
     for name, changed in broken.items():
         model(tmp_path / name, model_folder, **changed)
     for name, content in (("json", b"{"), ("deep", b"[" * 100_000), ("bytes", b"\xff\xfe")):

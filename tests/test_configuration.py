@@ -96,20 +96,14 @@ def test_paths_are_those_of_the_files_folder(colde: Colde, two: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("device", "not valid TOML"),
-        ('fromat = "json"', "'fromat' outside a table"),
-        ("[dif]\ntop = 3", r"\[dif\]"),
-        ("diff = 3", r"\[diff\]"),
-        ('[diff]\nfromat = "json"', "'fromat', which it does not have"),
-        ('[diff]\nformat = "jsno"', "'jsno' is not one of"),
-        ('[diff]\ntop = "many"', "'top'"),
-        ("[diff]\ntop = [1, 2]", "takes one value"),
-        ('[diff]\nignore-case = "yes"', "takes true or false"),
-        ("[diff]\ntop = true", "takes a value"),
-        ('[diff]\noutput = "a.txt"', "cannot be set there"),
+        ("device", "not valid TOML"), ('fromat = "json"', "'fromat' outside a table"), ("[dif]\ntop = 3", r"\[dif\]"),
+        ("diff = 3", r"\[diff\]"), ('[diff]\nfromat = "json"', "'fromat', which it does not have"),
+        ('[diff]\nformat = "jsno"', "'jsno' is not one of"), ('[diff]\ntop = "many"', "'top'"),
+        ("[diff]\ntop = [1, 2]", "takes one value"), ('[diff]\nignore-case = "yes"', "takes true or false"),
+        ("[diff]\ntop = true", "takes a value"), ('[diff]\noutput = "a.txt"', "cannot be set there"),
         ('[diff]\npassword = "x"', "a secret"),
     ],
-)
+)  # fmt: skip
 def test_a_file_that_is_wrong_is_one_sentence(colde: Colde, two: Path, text: str, named: str) -> None:
     (two / "colde.toml").write_text(text)
     result = colde(two, "diff", "a.txt", "b.txt")

@@ -64,17 +64,13 @@ def test_copies_same_text_versions_and_parts(library: Path) -> None:
     found = dupes(library)
     assert groups(found) == [
         [
-            ("version.txt", None, ""),
-            ("article.md", Relation.VERSION, "version.txt"),
-            ("article.txt", Relation.SAME_TEXT, "article.md"),
-            ("copy.txt", Relation.IDENTICAL, "article.txt"),
+            ("version.txt", None, ""), ("article.md", Relation.VERSION, "version.txt"),
+            ("article.txt", Relation.SAME_TEXT, "article.md"), ("copy.txt", Relation.IDENTICAL, "article.txt"),
         ]
-    ]
+    ]  # fmt: skip
     assert [(Path(item.part.path).name, Path(item.whole.path).name) for item in found.contained] == [
-        ("other.txt", "volume.txt"),
-        ("version.txt", "volume.txt"),
-        ("article.md", "volume.txt"),
-    ]
+        ("other.txt", "volume.txt"), ("version.txt", "volume.txt"), ("article.md", "volume.txt"),
+    ]  # fmt: skip
     assert (found.searched, found.skipped) == (7, ())
     shares = [item.share for item in found.contained]
     assert shares == [1.0, pytest.approx(1000 / 1200), 1.0]

@@ -356,25 +356,15 @@ def with_header(record: bytes, **values: object) -> bytes:
 
 
 BY_HAND: list[tuple[str, str, object]] = [
-    ("roots", "path", 7),
-    ("models", "centre", "text"),
-    ("models", "centre", b"abc"),
-    ("models", "centre", b"abcdefgh"),
-    ("models", "number", 99),
-    ("documents", "reason", "["),
-    ("documents", "path", 1.5),
-    ("contents", "title", "{"),
-    ("contents", "warnings", "null"),
-    ("contents", "record", "text"),
-    ("contents", "record", {"sections": [{}]}),
-    ("contents", "record", {"text": None, "page_starts": None}),
-    ("vectors", "record", None),
-    ("vectors", "record", {"arrays": []}),
-    ("vectors", "record", {"arrays": {"chunks": 5}}),
+    ("roots", "path", 7), ("models", "centre", "text"), ("models", "centre", b"abc"), ("models", "centre", b"abcdefgh"),
+    ("models", "number", 99), ("documents", "reason", "["), ("documents", "path", 1.5), ("contents", "title", "{"),
+    ("contents", "warnings", "null"), ("contents", "record", "text"), ("contents", "record", {"sections": [{}]}),
+    ("contents", "record", {"text": None, "page_starts": None}), ("vectors", "record", None),
+    ("vectors", "record", {"arrays": []}), ("vectors", "record", {"arrays": {"chunks": 5}}),
     ("vectors", "record", {"arrays": {"chunks": ["<i4", "x"]}}),
     ("vectors", "record", {"arrays": {"chunks": ["no", 1]}}),
     ("vectors", "record", {"arrays": {"chunks": ["<i4", 10**30]}}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("change", BY_HAND, ids=lambda change: f"{change[0]}.{change[1]}={change[2]}"[:40])

@@ -14,13 +14,9 @@ from packaging.requirements import Requirement
 PAGE = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
 LISTED = dict(re.findall(r"^\| \[?([\w.-]+)\]? \| ([^|]+?) \|", PAGE, re.MULTILINE))
 _SHORT = {
-    r"MIT-0|^MIT": "MIT",
-    r"Apache": "Apache-2.0",
-    r"Mozilla|MPL": "MPL-2.0",
-    r"BSD": "BSD",
-    r"ISC": "ISC",
+    r"MIT-0|^MIT": "MIT", r"Apache": "Apache-2.0", r"Mozilla|MPL": "MPL-2.0", r"BSD": "BSD", r"ISC": "ISC",
     r"PSF|Python": "PSF-2.0",
-}
+}  # fmt: skip
 BLOCK = """
 import sys, traceback
 def hook(event, arguments):

@@ -10,11 +10,9 @@ from types import ModuleType
 import pytest
 
 TREE = {
-    "colde": frozenset({"--help", "--version"}),
-    "colde diff": frozenset({"--help", "--format", "-o"}),
-    "colde cache": frozenset({"--help"}),
-    "colde cache size": frozenset({"--help"}),
-}
+    "colde": frozenset({"--help", "--version"}), "colde diff": frozenset({"--help", "--format", "-o"}),
+    "colde cache": frozenset({"--help"}), "colde cache size": frozenset({"--help"}),
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

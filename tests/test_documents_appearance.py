@@ -189,21 +189,14 @@ SEAL = Image.linear_gradient("L").resize((64, 40)).convert("RGB")
 @pytest.mark.parametrize(
     ("other", "same"),
     [
-        (stored(SEAL, compress_level=0), True),
-        (stored(SEAL, optimize=True), True),
-        (stored(SEAL, "BMP"), True),
-        (stored(SEAL, "TIFF"), True),
-        (stored(SEAL, "WEBP", lossless=True), True),
-        (stored(SEAL.convert("RGBA")), True),
-        (stored(SEAL.convert("L")), True),
-        (stored(SEAL.rotate(180)), False),
-        (stored(SEAL.resize((40, 64))), False),
+        (stored(SEAL, compress_level=0), True), (stored(SEAL, optimize=True), True), (stored(SEAL, "BMP"), True),
+        (stored(SEAL, "TIFF"), True), (stored(SEAL, "WEBP", lossless=True), True), (stored(SEAL.convert("RGBA")), True),
+        (stored(SEAL.convert("L")), True), (stored(SEAL.rotate(180)), False), (stored(SEAL.resize((40, 64))), False),
         (stored(SEAL, "JPEG", quality=20), False),
         (stored(SEAL, "GIF", save_all=True, append_images=[SEAL.rotate(180)]), False),
-        (b"\x01\x00\x00\x00 an EMF file, which nobody decodes", False),
-        (stored(SEAL)[:100], False),
+        (b"\x01\x00\x00\x00 an EMF file, which nobody decodes", False), (stored(SEAL)[:100], False),
     ],
-)
+)  # fmt: skip
 def test_a_picture_of_an_office_file_counts_by_its_pixels(tmp_path: Path, other: bytes, same: bool) -> None:
     a = office(tmp_path / "a.docx", {"media/1.png": stored(SEAL)})
     b = office(tmp_path / "b.docx", {"media/2.png": other})

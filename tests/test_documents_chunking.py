@@ -134,13 +134,8 @@ def test_the_mark_of_a_list_item_is_no_sentence_of_its_own() -> None:
     text = "1. Open it. Wait.\n2.1. Shut it in 1998. (3) Go. It was 4. (4) Then stop."
     starts = whole_sentence_starts(text)
     assert [text[a:b].strip() for a, b in pairwise([*starts, len(text)])] == [
-        "1. Open it.",
-        "Wait.",
-        "2.1. Shut it in 1998.",
-        "(3) Go.",
-        "It was 4.",
-        "(4) Then stop.",
-    ]
+        "1. Open it.", "Wait.", "2.1. Shut it in 1998.", "(3) Go.", "It was 4.", "(4) Then stop.",
+    ]  # fmt: skip
 
 
 @given(prose.map(" ".join))

@@ -27,16 +27,12 @@ SENTENCE = "the keeper of the bell writes down every stroke that he hears at nig
 @pytest.mark.parametrize(
     ("text", "scheme", "parts", "rest"),
     [
-        ("1 Introduction", "decimal", (1,), "Introduction"),
-        ("2.1. The Sand", "decimal", (2, 1), "The Sand"),
-        ("IV. RESULTS", "roman", (4,), "RESULTS"),
-        ("A.2 Tables of Strokes", "letter", (1, 2), "Tables of Strokes"),
-        ("B. Rope", "letter", (2,), "Rope"),
-        ("Article 3 - Duties", "article", (3,), "Duties"),
-        ("Chapter II", "chapter", (2,), ""),
-        ("Appendix C", "appendix", (3,), ""),
+        ("1 Introduction", "decimal", (1,), "Introduction"), ("2.1. The Sand", "decimal", (2, 1), "The Sand"),
+        ("IV. RESULTS", "roman", (4,), "RESULTS"), ("A.2 Tables of Strokes", "letter", (1, 2), "Tables of Strokes"),
+        ("B. Rope", "letter", (2,), "Rope"), ("Article 3 - Duties", "article", (3,), "Duties"),
+        ("Chapter II", "chapter", (2,), ""), ("Appendix C", "appendix", (3,), ""),
     ],
-)
+)  # fmt: skip
 def test_numbers(text: str, scheme: str, parts: tuple[int, ...], rest: str) -> None:
     number = parse_number(text)
     assert number is not None

@@ -56,12 +56,10 @@ def test_every_hostile_file_ends_well(shared: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("synth__enc_AES-128_user.pdf", PasswordError),
-        ("unstructured__password.pdf", PasswordError),
-        ("synth__html_named.pdf", UnsupportedFormatError),
-        ("synth__png_named.pdf", UnsupportedFormatError),
+        ("synth__enc_AES-128_user.pdf", PasswordError), ("unstructured__password.pdf", PasswordError),
+        ("synth__html_named.pdf", UnsupportedFormatError), ("synth__png_named.pdf", UnsupportedFormatError),
     ],
-)
+)  # fmt: skip
 def test_reasons(shared: Path, name: str, kind: type[DocumentError]) -> None:
     with pytest.raises(kind):
         read(shared / "pdfs" / "hostile" / name)

@@ -65,10 +65,8 @@ def test_the_reader_of_one_page_reads_the_next() -> None:
 def test_levels_begin_at_one_and_roles_count() -> None:
     document = parse("<h3>Outer</h3><p>a<h4>Inner</h4><p>b<div role=heading aria-level=3>Outer too</div><p>c")
     assert [(level, heading) for level, heading, _ in outline(document)] == [
-        (1, "Outer"),
-        (2, "Inner"),
-        (1, "Outer too"),
-    ]
+        (1, "Outer"), (2, "Inner"), (1, "Outer too"),
+    ]  # fmt: skip
     assert document.title == "The page"
 
 
@@ -93,16 +91,12 @@ def test_what_is_not_content_stands_outside() -> None:
     assert document.text == "a new\n\nKept\n\nWords.\n\nSigned."
     assert not document.report.notes
     assert beside(document) == [
-        (OutsideKind.METADATA, "The page", "title"),
-        (OutsideKind.HEADERS, "Site", ""),
-        (OutsideKind.NAVIGATION, "Menu", ""),
-        (OutsideKind.NAVIGATION, "Home", ""),
-        *[(OutsideKind.HIDDEN, "no", "")] * 3,
-        (OutsideKind.DELETED, "old", ""),
-        (OutsideKind.FORM_VALUES, "no", "field"),
-        (OutsideKind.ALTERNATIVES, "no", "drawing"),
+        (OutsideKind.METADATA, "The page", "title"), (OutsideKind.HEADERS, "Site", ""),
+        (OutsideKind.NAVIGATION, "Menu", ""), (OutsideKind.NAVIGATION, "Home", ""),
+        *[(OutsideKind.HIDDEN, "no", "")] * 3, (OutsideKind.DELETED, "old", ""),
+        (OutsideKind.FORM_VALUES, "no", "field"), (OutsideKind.ALTERNATIVES, "no", "drawing"),
         (OutsideKind.FOOTERS, "Imprint", ""),
-    ]
+    ]  # fmt: skip
     scripts = [(PartKind.SCRIPTS, name) for name in ("script", "style", "template", "noscript")]
     assert unread(document) == [*scripts, (PartKind.DRAWINGS, "svg")]
 
@@ -140,12 +134,9 @@ def test_a_page_without_headings_is_read_like_plain_text() -> None:
     [
         ("<meta charset=iso-8859-1>", "latin-1"),
         ("<meta http-equiv=Content-Type content='text/html; charset=windows-1251'>", "cp1251"),
-        ("<meta charset=utf-8>", "utf-8"),
-        ("<meta charset=idna>", "utf-8"),
-        ("", "utf-8-sig"),
-        ("", "utf-16"),
+        ("<meta charset=utf-8>", "utf-8"), ("<meta charset=idna>", "utf-8"), ("", "utf-8-sig"), ("", "utf-16"),
     ],
-)
+)  # fmt: skip
 def test_encodings(tmp_path: Path, head: str, encoding: str) -> None:
     words = "Жар" if encoding == "cp1251" else "Käse"
     path = tmp_path / "page.html"
@@ -242,23 +233,17 @@ def test_instructions_in_a_page_are_passed_over() -> None:
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        ("10<sup>2</sup> and 102", "10^2 and 102"),
-        ("10 <sup>6</sup>", "10 ^6"),
-        ("x<sub>12</sub> x<sub>1</sub>2", "x_12 x_(1)2"),
-        ("H<sub>2</sub>O", "H_2O"),
-        ("the 1<sup>st</sup> day", "the 1st day"),
-        ("<sup>1</sup>2 notes", "1 2 notes"),
-        ("a<sup>b<sup>c</sup></sup>", "a^(b^c)"),
-        ("5<span style='vertical-align: super'>3</span> kg", "5^3 kg"),
-        ("pay <s>100</s> 200", "pay 100 200"),
-        ("<q>No</q>, said she", "“No”, said she"),
+        ("10<sup>2</sup> and 102", "10^2 and 102"), ("10 <sup>6</sup>", "10 ^6"),
+        ("x<sub>12</sub> x<sub>1</sub>2", "x_12 x_(1)2"), ("H<sub>2</sub>O", "H_2O"),
+        ("the 1<sup>st</sup> day", "the 1st day"), ("<sup>1</sup>2 notes", "1 2 notes"),
+        ("a<sup>b<sup>c</sup></sup>", "a^(b^c)"), ("5<span style='vertical-align: super'>3</span> kg", "5^3 kg"),
+        ("pay <s>100</s> 200", "pay 100 200"), ("<q>No</q>, said she", "“No”, said she"),
         ("<bdo dir=rtl>001</bdo>", "\u202e001\u202c"),
         ("<input type=checkbox checked> yes <input type=radio> no", "☒ yes ☐ no"),
         ("5<input>0<button>1</button>2<svg></svg>3<select></select>4<video></video>6", "5 0 2 3 4 6"),
-        ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢"),
-        ("<h1>C#</h1>x", "C#\n\nx"),
+        ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢"), ("<h1>C#</h1>x", "C#\n\nx"),
     ],
-)
+)  # fmt: skip
 def test_quantities_and_signs_within_a_line(body: str, text: str) -> None:
     assert parse(f"<p>{body}</p>").text == text
 

@@ -26,16 +26,10 @@ Der Spiegel and Die Zeit reported on it in May. The Landgericht Frankfurt am Mai
 @pytest.mark.parametrize(
     ("text", "language"),
     [
-        (GERMAN, "German"),
-        (FRENCH, "French"),
-        (SPANISH, "Spanish"),
-        (CHINESE, "Chinese"),
-        (NAMES, None),
-        ("Revenue 2021 2022 2023 North 4,102 4,331 4,900 " * 20, None),
-        ("Ja.", None),
-        ("", None),
+        (GERMAN, "German"), (FRENCH, "French"), (SPANISH, "Spanish"), (CHINESE, "Chinese"), (NAMES, None),
+        ("Revenue 2021 2022 2023 North 4,102 4,331 4,900 " * 20, None), ("Ja.", None), ("", None),
     ],
-)
+)  # fmt: skip
 def test_the_language_of_a_text(text: str, language: str | None) -> None:
     assert foreign_language(text) == language
 

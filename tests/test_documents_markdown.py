@@ -204,22 +204,16 @@ def test_structure_that_the_text_does_not_show() -> None:
 @pytest.mark.parametrize(
     ("source", "text"),
     [
-        ("10<sup>2</sup> m<sub>1</sub>2", "10^2 m_(1)2"),
-        ("<b>a [b</b>](c) d", "a b d"),
+        ("10<sup>2</sup> m<sub>1</sub>2", "10^2 m_(1)2"), ("<b>a [b</b>](c) d", "a b d"),
         ("<div>\n<ul><li>a<li>b</ul>\n<ol start=3><li>c</ol>\n</div>", "- a\n\n- b\n\n3. c"),
         ("<table><tr><td>a<td>5<tr><td>b<td>6</table>", "a | 5\nb | 6"),
-        ("<details><summary>More</summary>\n\n*in*\n\n</details>", "More\n\nin"),
-        ("a <b title='x > y'>c</b>", "a c"),
-        ("<p>a\n<p title='1 > 2'>b", "a\n\nb"),
-        ("<pre>\na\n\nb</pre>", "a\nb"),
-        ("x <math><mfrac><mn>5</mn><mn>2</mn></mfrac></math>", "x 5/2"),
-        ("a</div></b> b", "a b"),
-        ("<div hidden>\n\nstays", "stays"),
-        ("<li hidden>\n\nstays", "stays"),
-        ("a <span hidden>stays", "a stays"),
+        ("<details><summary>More</summary>\n\n*in*\n\n</details>", "More\n\nin"), ("a <b title='x > y'>c</b>", "a c"),
+        ("<p>a\n<p title='1 > 2'>b", "a\n\nb"), ("<pre>\na\n\nb</pre>", "a\nb"),
+        ("x <math><mfrac><mn>5</mn><mn>2</mn></mfrac></math>", "x 5/2"), ("a</div></b> b", "a b"),
+        ("<div hidden>\n\nstays", "stays"), ("<li hidden>\n\nstays", "stays"), ("a <span hidden>stays", "a stays"),
         ("<select>\n\nstays", "stays"),
     ],
-)
+)  # fmt: skip
 def test_html_is_read_by_the_rules_of_web_pages(source: str, text: str) -> None:
     assert markdown(source).text == text
 

@@ -169,10 +169,8 @@ def test_tracked_changes_are_read_as_accepted(path: Path) -> None:
     assert any("read as accepted" in note for note in document.report.notes)
     deleted = [(text.kind, text.text, text.about) for text in document.outside]
     assert deleted == [
-        ("deleted-text", "days", ""),
-        ("deleted-text", "away", "moved"),
-        ("deleted-text", "gone", ""),
-    ]
+        ("deleted-text", "days", ""), ("deleted-text", "away", "moved"), ("deleted-text", "gone", ""),
+    ]  # fmt: skip
 
 
 def test_hidden_text_fields_and_second_versions_are_no_body_text(path: Path) -> None:

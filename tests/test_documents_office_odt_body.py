@@ -235,10 +235,8 @@ def test_links_ruby_and_linked_sections(path: Path) -> None:
     body += '<text:section><text:section-source xlink:href="five.odt" text:section-name="S"/></text:section>'
     document = read(write_odt(path, h("One") + body))
     assert beside(document, "links") == [
-        ("https://five.example", "the bank"),
-        ("https://nine.example/x", ""),
-        ("five.odt S", "linked section"),
-    ]
+        ("https://five.example", "the bank"), ("https://nine.example/x", ""), ("five.odt S", "linked section"),
+    ]  # fmt: skip
     assert beside(document, "alternative-texts") == [("tip", "the bank"), ("over", "base")]
     assert document.text == "One\n\nthe banktherebase"
 
@@ -309,12 +307,8 @@ def test_controls_of_forms(path: Path) -> None:
     assert beside(document, "links") == [("https://send.example/to", "form")]
     late = read(write_odt(path, h("One") + p(f"It: {controls}") + forms))
     assert beside(late, "form-values") == [
-        *values,
-        ("Bob", "Payee"),
-        ("☒ I agree", "Agree"),
-        ("blue", "Pick"),
-        ("lost", "Nowhere"),
-    ]
+        *values, ("Bob", "Payee"), ("☒ I agree", "Agree"), ("blue", "Pick"), ("lost", "Nowhere"),
+    ]  # fmt: skip
 
 
 def test_lists_and_headings_keep_their_kind_and_number(path: Path) -> None:

@@ -125,10 +125,8 @@ def test_boxes_and_lists_of_forms(path: Path) -> None:
     document = read(write_word(path, body))
     assert document.text.split("\n\n") == ["☒ new", "☐ open", "☐ at odds", "☒ old", "high", "Oban"]
     assert beside(document) == [
-        ("form-values", "ticked", ""),
-        ("form-values", "low, high", "Rate"),
-        ("form-values", "Ayr (1), Oban", "City"),
-    ]
+        ("form-values", "ticked", ""), ("form-values", "low, high", "Rate"), ("form-values", "Ayr (1), Oban", "City"),
+    ]  # fmt: skip
 
 
 def test_fields(path: Path) -> None:
@@ -143,10 +141,8 @@ def test_fields(path: Path) -> None:
     document = read(write_word(path, body))
     assert document.text.split("\n\n") == ["there", "here", "[the price is five]", "10eleven", "1/2 May"]
     assert beside(document) == [
-        ("links", "https://a.example/x", "there"),
-        ("code", "=5*2", ""),
-        ("code", "=SUM(ABOVE)", "10"),
-    ]
+        ("links", "https://a.example/x", "there"), ("code", "=5*2", ""), ("code", "=SUM(ABOVE)", "10"),
+    ]  # fmt: skip
 
 
 def test_a_result_inside_a_code_is_not_shown(path: Path) -> None:
@@ -212,12 +208,9 @@ def test_headers_and_footers(path: Path) -> None:
     document = read(write_word(path, p("Bells.") + sections, parts=linked(files)))
     assert document.text == "Bells."
     assert beside(document) == [
-        ("headers", "Tides, page # of #", ""),
-        ("headers", "First", "first page"),
-        ("headers", "DRAFT", "watermark"),
-        ("hidden-text", "Even", "not shown on any page"),
-        ("footers", "Liability is capped at EUR 10,000", ""),
-    ]
+        ("headers", "Tides, page # of #", ""), ("headers", "First", "first page"), ("headers", "DRAFT", "watermark"),
+        ("hidden-text", "Even", "not shown on any page"), ("footers", "Liability is capped at EUR 10,000", ""),
+    ]  # fmt: skip
 
 
 def test_comments_notes_and_links(path: Path) -> None:
@@ -237,12 +230,9 @@ def test_comments_notes_and_links(path: Path) -> None:
     document = read(write_word(path, body, notes, parts=linked(files)))
     assert document.text == "Pay ten euros here or below"
     assert beside(document) == [
-        ("links", "https://bank.example", "here"),
-        ("alternative-texts", "Our bank", "here"),
-        ("notes", "Nobody asks.", "footnote"),
-        ("comments", "Ada: Why ten?", "ten euros"),
-        ("comments", "Lost.", ""),
-    ]
+        ("links", "https://bank.example", "here"), ("alternative-texts", "Our bank", "here"),
+        ("notes", "Nobody asks.", "footnote"), ("comments", "Ada: Why ten?", "ten euros"), ("comments", "Lost.", ""),
+    ]  # fmt: skip
 
 
 PICTURE = (
@@ -254,10 +244,8 @@ PICTURE = (
 
 def test_pictures_in_the_order_of_the_text(path: Path) -> None:
     files = {
-        "i1 image media/one.png": b"one",
-        "i2 image media/two.png": b"two",
-        "i3 image file:///C:/three.png": b"",
-    }
+        "i1 image media/one.png": b"one", "i2 image media/two.png": b"two", "i3 image file:///C:/three.png": b"",
+    }  # fmt: skip
     runs = PICTURE.format(7, "a seal", "i2") + PICTURE.format(8, "", "i1") + PICTURE.format(9, "", "i2")
     outside = PICTURE.format(1, "", "i3").replace("r:embed", "r:link")
     document = read(write_word(path, f"<w:p>{r('See')}{runs}{outside}</w:p>", parts=linked(files)))
@@ -318,10 +306,8 @@ def test_charts_diagrams_and_objects(tmp_path: Path) -> None:
     document = with_parts(tmp_path / "a.docx")
     assert document.text == "Figures.\n\nPlan\n\nBuild"
     assert [one[:2] for one in parts(document)] == [
-        ("charts", ""),
-        ("embedded-files", "data of a chart"),
-        ("embedded-files", "Package"),
-    ]
+        ("charts", ""), ("embedded-files", "data of a chart"), ("embedded-files", "Package"),
+    ]  # fmt: skip
     saved_anew = with_parts(tmp_path / "b.docx", "4.2999999999999998", "00FF00", date=2024)
     assert not compare_outside(document, saved_anew).changes
     for other in (with_parts(tmp_path / "c.docx", "4.4"), with_parts(tmp_path / "d.docx", ole=b"nine")):
@@ -353,12 +339,9 @@ def test_documents_inside_the_document(tmp_path: Path) -> None:
     inner = write_word(tmp_path / "inner.docx", p("Inside", "berschrift1") + p("Words of Word."))
     files = {
         "k0 aFChunk chunk0": b"<html><body><p>Words of a page</p></body></html>",
-        "k1 aFChunk chunk1": inner.read_bytes(),
-        "k2 aFChunk chunk2": b"{\\rtf1 words}",
-        "k3 aFChunk missing": b"",
-        "k4 aFChunk chunk.txt": b"Plain words.",
-        "k5 subDocument file:///C:/sub.docx": b"",
-    }
+        "k1 aFChunk chunk1": inner.read_bytes(), "k2 aFChunk chunk2": b"{\\rtf1 words}", "k3 aFChunk missing": b"",
+        "k4 aFChunk chunk.txt": b"Plain words.", "k5 subDocument file:///C:/sub.docx": b"",
+    }  # fmt: skip
     chunks = "".join(f'<w:altChunk r:id="k{number}"/>' for number in range(5))
     body = p("Outer.") + chunks + '<w:subDoc r:id="k5"/>'
     made = linked(files)

@@ -52,11 +52,9 @@ def test_sections_with_bookmarks(outline: Document) -> None:
 
 def test_sections_without_bookmarks(plain: Document) -> None:
     assert headings(plain) == [
-        (0, "front", ""),
-        (1, "body", "1. Floating"),
-        (1, "body", "2. Counting the Corks of Nine Harbours and of Several Islands"),
-        (1, "body", "3. Conclusion"),
-    ]
+        (0, "front", ""), (1, "body", "1. Floating"),
+        (1, "body", "2. Counting the Corks of Nine Harbours and of Several Islands"), (1, "body", "3. Conclusion"),
+    ]  # fmt: skip
 
 
 def test_running_heads_are_texts_outside(outline: Document) -> None:
@@ -106,16 +104,12 @@ def test_a_page_with_nothing_but_its_number_is_no_scan(tmp_path: Path) -> None:
 def test_a_line_that_ends_in_a_preposition_ends_no_paragraph(tmp_path: Path) -> None:
     full = "The seller keeps all records of the goods, of their makers, and of their buyers."
     rows = [
-        *[full] * 3,
-        "The seller gives a copy of them to the buyer, as agreed in",
+        *[full] * 3, "The seller gives a copy of them to the buyer, as agreed in",
         "ATTACHMENT B of the agreement, and keeps another in a safe place. If",
-        "TRANSFERRED BOOKS are lost, the seller says so, or",
-        "(a) the prices of the goods, or",
-        "(b) their weights.",
+        "TRANSFERRED BOOKS are lost, the seller says so, or", "(a) the prices of the goods, or", "(b) their weights.",
         "The buyer pays for the copy.",
-        "Notices are sent by registered mail, and are held to have arrived on the third day.",
-        *[full] * 3,
-    ]
+        "Notices are sent by registered mail, and are held to have arrived on the third day.", *[full] * 3,
+    ]  # fmt: skip
     page = [Printed(72, 740 - 14 * row, text) for row, text in enumerate(rows)]
     paragraphs = read(printed(tmp_path / "terms.pdf", page)).text.split("\n\n")
     assert [paragraph.split()[0] for paragraph in paragraphs] == ["The", "(a)", "(b)", "The", "Notices"]
@@ -170,11 +164,8 @@ def test_underlined_headings_and_clauses() -> None:
     titles = ["", "Purpose of the agreement", "Duties of the keeper", "Payment"]
     assert [section.heading for section in contract] == titles
     assert [section.heading for section in clauses] == [
-        "1. Term.",
-        "2. Bells.",
-        "3. Sand and Rope.",
-        "4. Law.",
-    ]
+        "1. Term.", "2. Bells.", "3. Sand and Rope.", "4. Law.",
+    ]  # fmt: skip
     assert read(DATA / "clauses.pdf").text.startswith("1. Term.\n\nThe parties agree")
 
 
@@ -270,13 +261,9 @@ def test_lines_printed_twice_are_one_bold_line() -> None:
 @pytest.mark.parametrize(
     ("raw", "wanted"),
     [
-        ("\ufb01ve o\ufb03ces", "five offices"),
-        ("caf´e and M¨uller", "café and Müller"),
-        ("\uf0b7 item", "• item"),
-        ("\ufffd item", "• item"),
-        ("\U0001d400\U0001d7d9 a\u00a0b", "A1 a b"),
-        ("plain", "plain"),
+        ("\ufb01ve o\ufb03ces", "five offices"), ("caf´e and M¨uller", "café and Müller"), ("\uf0b7 item", "• item"),
+        ("\ufffd item", "• item"), ("\U0001d400\U0001d7d9 a\u00a0b", "A1 a b"), ("plain", "plain"),
     ],
-)
+)  # fmt: skip
 def test_clean(raw: str, wanted: str) -> None:
     assert clean(raw) == wanted

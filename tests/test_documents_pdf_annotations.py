@@ -172,16 +172,14 @@ HIGH, LOW = (72, 694, 300, 714), (72, 494, 300, 514)
             [("https://a.example", "The tenant pays rent."), ("b.pdf", "The end of the page.")],
         ),
         (
-            ("Pay 1.250,50 now.", "-"),
-            [("https://a.example", HIGH)],
-            [("https://a.example", "Pay 1.250,50 now.")],
+            ("Pay 1.250,50 now.", "-"), [("https://a.example", HIGH)], [("https://a.example", "Pay 1.250,50 now.")],
         ),
         (("https://a.example/x", "-"), [("https://a.example/x", HIGH)], [("https://a.example/x", "")]),
         (LINES, [("https://a.example", (200, 694, 300, 706)), ("https://a.example", (72, 680, 150, 692))], 1),
         (LINES, [("https://a.example", (200, 694, 300, 706)), ("https://a.example", (72, 300, 99, 312))], 2),
     ],
     ids=["out of the document", "full stops", "shown address", "over two lines", "two"],
-)
+)  # fmt: skip
 def test_links(path: Path, lines: tuple[str, str], links: list[tuple[Any, Any]], wanted: Any) -> None:
     made = Form(lines)
     for target, box in links:
@@ -196,12 +194,10 @@ def test_facts_of_fields_are_read(path: Path) -> None:
     made.text_field("secret", flags=2, box=(400, 10, 500, 30))
     made.choice("b", [("a", "Apples"), ("b", "Bread")], box=(400, 40, 500, 60))
     assert texts_of(read(made.value_on_no_page("code", "0815").write(path))) == [
-        ("form-values", "In euros", "tooltip of field 0"),
-        ("form-values", "1000", "default of field 0"),
-        ("form-values", "secret", "hidden field field 1"),
-        ("form-values", "Apples; Bread", "choices of field 2"),
+        ("form-values", "In euros", "tooltip of field 0"), ("form-values", "1000", "default of field 0"),
+        ("form-values", "secret", "hidden field field 1"), ("form-values", "Apples; Bread", "choices of field 2"),
         ("form-values", "0815", "field code on no page"),
-    ]
+    ]  # fmt: skip
 
 
 def test_what_belongs_to_the_whole_document_is_read(path: Path) -> None:
@@ -226,16 +222,14 @@ def _action(words: str) -> Form:
         (PartKind.ATTACHMENTS, page().attach("a", b"1"), page().attach("a", b"2")),
         (PartKind.MEDIA, page().sound(b"1"), page().sound(b"2")),
         (
-            PartKind.FORMS,
-            page().text_field("x").packet(b"<a>1</a>"),
-            page().text_field("x").packet(b"<a>2</a>"),
+            PartKind.FORMS, page().text_field("x").packet(b"<a>1</a>"), page().text_field("x").packet(b"<a>2</a>"),
         ),
         (PartKind.SCRIPTS, _action("x = 1"), _action("x = 2")),
         (PartKind.PICTURES, page().picture(RED, 8), page().picture(BLUE, 8)),
         (PartKind.PICTURES, page().draw(TINY % "a"), page().draw(TINY % "b")),
         (PartKind.DRAWINGS, page().note("/Ink", looks="a"), page().note("/Ink", looks="b")),
     ],
-)
+)  # fmt: skip
 def test_parts_are_told_apart_by_their_digests(tmp_path: Path, kind: PartKind, first: Form, second: Form) -> None:
     a, b = (read(made.write(tmp_path / name)) for made, name in ((first, "a.pdf"), (second, "b.pdf")))
     (change,) = compare_outside(a, b).parts

@@ -74,10 +74,8 @@ def test_runs_are_the_objects_of_the_words(tmp_path: Path) -> None:
         words = [place for place, letter in enumerate(letters) if letter == "B"]
         runs, _ = text.runs("B" * len(words), words, None)
         assert [(first, end, style[0]) for first, end, style, *_ in runs] == [
-            (0, 3, 9),
-            (3, 4, 12),
-            (4, 6, 9),
-        ]
+            (0, 3, 9), (3, 4, 12), (4, 6, 9),
+        ]  # fmt: skip
         assert [(x, y) for *_, x, y in runs] == [text.origin(words[first]) for first, *_ in runs]
 
 

@@ -100,11 +100,8 @@ def test_text_in_capitals_throughout_has_no_headings_by_capitals() -> None:
 def test_page_breaks_and_running_heads() -> None:
     page = "RFC 9999            Bells            May 2026\n\n{}\n\nKerrin       Informational      [Page {}]\n"
     bodies = (
-        "1. One\n\nA sentence that goes",
-        "on over the page.\n\n2. Two\n\nWords.",
-        "3. Three\n\nMore words.",
-        "End.",
-    )
+        "1. One\n\nA sentence that goes", "on over the page.\n\n2. Two\n\nWords.", "3. Three\n\nMore words.", "End.",
+    )  # fmt: skip
     document = text("\f".join(page.format(body, number) for number, body in enumerate(bodies, start=1)))
     assert "A sentence that goes on over the page." in document.text
     assert "RFC 9999" not in document.text
@@ -133,16 +130,13 @@ def beside(document: Document) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("feet", "written"),
     [
-        (("1", "2", "3"), "#"),
-        (("7", "8"), "#"),
-        (("- 1 -", "- 2 -", "- 3 -"), "- # -"),
-        (("i", "ii", "iii", "1", "2"), "#"),
-        (("Page 1 of 3", "Page 2 of 3", "Page 3 of 3"), "Page # of #"),
+        (("1", "2", "3"), "#"), (("7", "8"), "#"), (("- 1 -", "- 2 -", "- 3 -"), "- # -"),
+        (("i", "ii", "iii", "1", "2"), "#"), (("Page 1 of 3", "Page 2 of 3", "Page 3 of 3"), "Page # of #"),
         (("Lease    [Page 12]", "Lease    [Page 13]"), "Lease [Page #]"),
         (("Bells   2026    4", "Bells   2026    5", "Bells   2026    6"), "Bells 2026 #"),
         (("Draft", "Draft", "Draft"), "Draft"),
     ],
-)
+)  # fmt: skip
 def test_page_numbers_that_follow_the_page_are_feet(feet: tuple[str, ...], written: str) -> None:
     document = paged(*feet)
     assert beside(document) == [("footers", written)]
@@ -152,18 +146,12 @@ def test_page_numbers_that_follow_the_page_are_feet(feet: tuple[str, ...], writt
 @pytest.mark.parametrize(
     "feet",
     [
-        ("100", ""),
-        ("100", "200", "300"),
-        ("EUR 2,001", "EUR 2,002", "EUR 2,003"),
+        ("100", ""), ("100", "200", "300"), ("EUR 2,001", "EUR 2,002", "EUR 2,003"),
         ("Closing balance EUR 2001", "Closing balance EUR 2002", "Closing balance EUR 2003"),
-        ("Closing balance 2001", "Closing balance 2002", "Closing balance 2003"),
-        ("Rate 1.1", "Rate 1.2", "Rate 1.3"),
-        ("1 %", "2 %", "3 %"),
-        ("2026-01", "2026-02", "2026-03"),
-        ("[Page 5]", ""),
-        ("12345", "12346", "12347"),
+        ("Closing balance 2001", "Closing balance 2002", "Closing balance 2003"), ("Rate 1.1", "Rate 1.2", "Rate 1.3"),
+        ("1 %", "2 %", "3 %"), ("2026-01", "2026-02", "2026-03"), ("[Page 5]", ""), ("12345", "12346", "12347"),
     ],
-)
+)  # fmt: skip
 def test_amounts_are_no_page_numbers(feet: tuple[str, ...]) -> None:
     document = paged(*feet)
     assert beside(document) == []

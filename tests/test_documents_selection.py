@@ -24,12 +24,10 @@ def document() -> Document:
         "a.pdf",
         "Bells",
         [
-            Part("", "Ida Kerrin", 0, SectionKind.FRONT),
-            Part("1 Bells", "They ring."),
-            Part("2 Sand", "It moves."),
+            Part("", "Ida Kerrin", 0, SectionKind.FRONT), Part("1 Bells", "They ring."), Part("2 Sand", "It moves."),
             Part("Literature", "[1] Nine books.", 1, SectionKind.REFERENCES),
         ],
-    )
+    )  # fmt: skip
 
 
 def headings(document: Document) -> list[str]:

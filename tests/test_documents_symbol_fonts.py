@@ -25,19 +25,12 @@ trailer<</Root 1 0 R>>
 @pytest.mark.parametrize(
     ("font", "codes", "printed"),
     [
-        ("Wingdings-Regular", "ü", "✓"),
-        ("ABCDEF+Wingdings", "\uf0fc ", "✓ "),
-        ("Wingdings-Regular", "\uf0d8§", "••"),
-        ("Wingdings2", "P", "✓"),
-        ("Wingdings 2", "\xa3", "☐"),
-        ("ZapfDingbats", "34n8", "✓✔■✘"),
-        ("ITCZapfDingbats", "u", "◆"),
-        ("Helvetica", "ü", "ü"),
-        ("Symbol", "a", "a"),
-        ("WingdingsLike", "ü", "ü"),
+        ("Wingdings-Regular", "ü", "✓"), ("ABCDEF+Wingdings", "\uf0fc ", "✓ "), ("Wingdings-Regular", "\uf0d8§", "••"),
+        ("Wingdings2", "P", "✓"), ("Wingdings 2", "\xa3", "☐"), ("ZapfDingbats", "34n8", "✓✔■✘"),
+        ("ITCZapfDingbats", "u", "◆"), ("Helvetica", "ü", "ü"), ("Symbol", "a", "a"), ("WingdingsLike", "ü", "ü"),
         ("Wingdings", "✓", "✓"),
     ],
-)
+)  # fmt: skip
 def test_a_letter_of_a_font_of_signs_is_what_it_shows(font: str, codes: str, printed: str) -> None:
     assert printed_signs(font, codes) == printed
     assert is_printed_sign(font) or printed == codes

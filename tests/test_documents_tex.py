@@ -49,14 +49,10 @@ def test_a_paper() -> None:
     )
     assert document.title == "On Bëlls and Tides"
     assert outline(document) == [
-        (0, "", "On Bëlls and Tides\n\nAda, Bob\n\nPaid by nobody."),
-        (1, "Abstract", "Half (50%) of them. And more."),
-        (1, "Long title", "Text here. It goes on.\n\nA note."),
-        (2, "Deeper", "More."),
-        (4, "Run in.", "Words."),
-        (1, "Proofs", "Trivial."),
-        (1, "References", "Doe, J. 1999.\n\nRoe."),
-    ]
+        (0, "", "On Bëlls and Tides\n\nAda, Bob\n\nPaid by nobody."), (1, "Abstract", "Half (50%) of them. And more."),
+        (1, "Long title", "Text here. It goes on.\n\nA note."), (2, "Deeper", "More."), (4, "Run in.", "Words."),
+        (1, "Proofs", "Trivial."), (1, "References", "Doe, J. 1999.\n\nRoe."),
+    ]  # fmt: skip
     kinds = [section.kind for section in document.sections]
     assert kinds[:2] == [SectionKind.FRONT, SectionKind.ABSTRACT]
     assert kinds[-2:] == [SectionKind.APPENDIX, SectionKind.REFERENCES]
@@ -144,28 +140,16 @@ def test_sources_without_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "{" * 100_000 + "deep",
-        "\\footnote{" * 3000 + "deep",
-        "\\emph{" * 3000 + "deep" + "}" * 3000,
-        "deep" + "}" * 1000,
-        "\\begin{itemize}\\item " * 3000 + "deep",
-        "\\[ " * 20_000 + "deep",
-        "deep \\cite[" * 5000,
-        "\\begin{equation}" * 5000 + "deep",
-        "deep \\begin{verbatim}" * 1000,
-        "\\section{deep",
-        "\\newcommand{\\a}{\\a\\a} \\a deep",
-        "\\newif\\ifq\\ifq " * 5000 + "\\fi deep",
-        "$" + "\\hat" * 5000 + "x$ deep",
-        "$" + "\\frac{" * 3000 + "x$ deep",
-        "$" + "x^" * 5000 + "$ deep",
-        "$\\text{" * 3000 + "deep" + "}$" * 3000,
-        "$" + "{a \\over " * 3000 + "$ deep",
-        "$\\begin{matrix}" * 5000 + "deep",
-        "\\mystery[" * 5000 + "deep",
+        "{" * 100_000 + "deep", "\\footnote{" * 3000 + "deep", "\\emph{" * 3000 + "deep" + "}" * 3000,
+        "deep" + "}" * 1000, "\\begin{itemize}\\item " * 3000 + "deep", "\\[ " * 20_000 + "deep", "deep \\cite[" * 5000,
+        "\\begin{equation}" * 5000 + "deep", "deep \\begin{verbatim}" * 1000, "\\section{deep",
+        "\\newcommand{\\a}{\\a\\a} \\a deep", "\\newif\\ifq\\ifq " * 5000 + "\\fi deep",
+        "$" + "\\hat" * 5000 + "x$ deep", "$" + "\\frac{" * 3000 + "x$ deep", "$" + "x^" * 5000 + "$ deep",
+        "$\\text{" * 3000 + "deep" + "}$" * 3000, "$" + "{a \\over " * 3000 + "$ deep",
+        "$\\begin{matrix}" * 5000 + "deep", "\\mystery[" * 5000 + "deep",
         "\\def\\a#1{#1#1#1} \\a{\\a{\\a{\\a{\\a{\\a{\\a{\\a{\\a{\\a{\\a{\\a{deep}}}}}}}}}}}}",
     ],
-)
+)  # fmt: skip
 def test_odd_and_hostile_sources(body: str) -> None:
     assert "deep" in words("start\n\n" + body)
 

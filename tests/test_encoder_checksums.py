@@ -146,11 +146,9 @@ def test_the_command_says_what_changed(folder: Path, capsys: Capture) -> None:
     result = run(capsys, "models", folder, "--verify")
     assert (result.status, result.err) == (2, "")
     assert result.out.splitlines() == [
-        "config.json was altered.",
-        "README.md is missing.",
-        r"x\x1b[31m was added.",
+        "config.json was altered.", "README.md is missing.", r"x\x1b[31m was added.",
         f"{folder}: 3 files are not as colde wrote them; fetch or make the folder again.",
-    ]
+    ]  # fmt: skip
 
 
 def test_the_command_in_json(folder: Path, capsys: Capture) -> None:

@@ -272,11 +272,9 @@ def test_rows_by_hand() -> None:
     rows = pack_blocks(text, words_of(), CONFIG)
     # The first two sentences are seven pieces, one more than a block holds; the long one loses its end.
     assert rows.ids.tolist() == [
-        [2, *trees("Ash red oak ."), 3, 0, 0],
-        [2, *trees("Bay elm . Ash oak ."), 3],
-        [2, *trees("Elm"), 3, 0, 0, 0, 0, 0],
-        [2, *trees("Ash red oak elm sun sky"), 3],
-    ]
+        [2, *trees("Ash red oak ."), 3, 0, 0], [2, *trees("Bay elm . Ash oak ."), 3],
+        [2, *trees("Elm"), 3, 0, 0, 0, 0, 0], [2, *trees("Ash red oak elm sun sky"), 3],
+    ]  # fmt: skip
     assert rows.paragraphs.tolist() == [0, 0, 0, 1]
     more = pack_blocks(text, words_of(), replace(CONFIG, max_rows=9))
     assert more.ids[4].tolist() == [2, *trees("Bay ."), 3, 0, 0, 0, 0]

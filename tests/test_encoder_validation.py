@@ -137,11 +137,9 @@ ARRAYS = {
     "lexicon.npz": ("frequencies", "documents", "continues"),
 }
 ALTERATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "text": lambda array: array.astype(str),
-    "deeper": lambda array: np.stack([array, array]),
-    "complex": lambda array: array.astype(complex),
-    "not a number": lambda array: np.full(array.shape, np.nan),
-}
+    "text": lambda array: array.astype(str), "deeper": lambda array: np.stack([array, array]),
+    "complex": lambda array: array.astype(complex), "not a number": lambda array: np.full(array.shape, np.nan),
+}  # fmt: skip
 
 
 @pytest.mark.slow

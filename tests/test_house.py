@@ -30,18 +30,10 @@ ALLOWED = {
     "systems": {"learning", "evaluation", "similarity", "encoder", "scoring", "documents"},
     "service": {"views"},
     "commands": {
-        "service",
-        "views",
-        "evaluation",
-        "corpus",
-        "similarity",
-        "encoder",
-        "scoring",
-        "documents",
-        "learning",
+        "service", "views", "evaluation", "corpus", "similarity", "encoder", "scoring", "documents", "learning",
         "systems",
     },
-}
+}  # fmt: skip
 COMMON = {"", "errors", "files", "settings"}
 # The Python API, which the rooms that it is made of cannot use.
 ABOVE = {"commands": {"model_api", "types"}, "service": {"model_api", "types"}}

@@ -97,16 +97,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "chunks": {"freeze_backbone": False, "epochs": 2, "chunk_loss": 0.5},
     "bf16": {"freeze_backbone": False, "epochs": 2, "precision": "bf16"},
     "means and memory": {
-        "freeze_backbone": False,
-        "epochs": 3,
-        "chunk_loss": 0.4,
-        "mean_loss": 0.3,
-        "memory_bank": 5,
-        "windows": 2,
+        "freeze_backbone": False, "epochs": 3, "chunk_loss": 0.4, "mean_loss": 0.3, "memory_bank": 5, "windows": 2,
         "batches": "by-file",
     },
     "averaged": {"freeze_backbone": False, "epochs": 2, "average": 0.9, "head_learning_rate": 1e-2},
-}
+}  # fmt: skip
 
 
 @pytest.mark.slow

@@ -174,10 +174,8 @@ def test_without_combination_there_is_nothing_but_the_cosine(
     assert scores == pytest.approx(cosines, abs=1e-6)
     assert plain.config.threshold == pytest.approx(pair_metrics(plain.related, scores).threshold, abs=1e-6)
     assert asdict(plain.config) | {"threshold": 0, "calibration": 0} == asdict(many.config) | {
-        "threshold": 0,
-        "calibration": 0,
-        "score_weights": None,
-    }, "nothing else differs"
+        "threshold": 0, "calibration": 0, "score_weights": None,
+    }, "nothing else differs"  # fmt: skip
 
 
 def test_too_few_pairs_leave_the_usual_shares_and_the_threshold_is_of_these_scores(

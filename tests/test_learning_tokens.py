@@ -71,10 +71,8 @@ def test_the_most_frequent_words_are_known_and_all_others_are_one() -> None:
     assert vocabulary_size(made) == 8
     assert [tokenizer.token_to_id(token) for token in SPECIALS] == [0, 1, 2, 3]
     assert tokenizer.encode("THE hive zebra", add_special_tokens=False).ids == [
-        tokenizer.token_to_id("the"),
-        tokenizer.token_to_id("hive"),
-        1,
-    ]
+        tokenizer.token_to_id("the"), tokenizer.token_to_id("hive"), 1,
+    ]  # fmt: skip
 
 
 def test_the_order_of_the_texts_does_not_matter() -> None:

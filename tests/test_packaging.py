@@ -13,13 +13,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 PLATFORMS = [
-    ("linux", "x86_64", "onnxruntime-gpu"),
-    ("win32", "AMD64", "onnxruntime-gpu"),
-    ("linux", "aarch64", "onnxruntime"),
-    ("win32", "ARM64", "onnxruntime"),
-    ("darwin", "arm64", "onnxruntime"),
-    ("darwin", "x86_64", "onnxruntime"),
-]
+    ("linux", "x86_64", "onnxruntime-gpu"), ("win32", "AMD64", "onnxruntime-gpu"), ("linux", "aarch64", "onnxruntime"),
+    ("win32", "ARM64", "onnxruntime"), ("darwin", "arm64", "onnxruntime"), ("darwin", "x86_64", "onnxruntime"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.14"])

@@ -343,11 +343,9 @@ def test_blocks_do_not_show(field: Field | DomainFields | None) -> None:
 def test_documents_without_words_and_chunks_at_the_centre(field: Field | DomainFields | None) -> None:
     centre = field.whitening.centre if isinstance(field, Field) else CENTRE
     documents = [
-        replace(made(2), terms=NOTHING, opening=NOTHING),
-        made(3),
-        replace(made(4), terms=NOTHING),
+        replace(made(2), terms=NOTHING, opening=NOTHING), made(3), replace(made(4), terms=NOTHING),
         replace(made(5), chunk_vectors=np.stack([centre, centre + 1]).astype(np.float32)),
-    ]
+    ]  # fmt: skip
     for query in (made(1), documents[0], documents[3]):
         single = document_scores([query] * len(documents), documents, CONFIG, field)
         assert scores_with_many(query, documents, CONFIG, field) == pytest.approx(single, abs=1e-6)

@@ -315,13 +315,11 @@ def test_a_file_name_is_only_text(service: Any, name: str) -> None:
     ("name", "content", "status", "words"),
     [
         ("scan.png", b"\x89PNG\r\n\x1a\n", 415, "scan.png: it is a picture"),
-        ("data.xyz", b"words", 415, ".xyz files are not supported"),
-        ("empty.txt", b"", 422, "empty.txt: it is empty"),
-        ("blank.txt", b" \n ", 422, "blank.txt"),
-        ("broken.pdf", b"%PDF-1.7\nnothing", 422, "broken.pdf"),
+        ("data.xyz", b"words", 415, ".xyz files are not supported"), ("empty.txt", b"", 422, "empty.txt: it is empty"),
+        ("blank.txt", b" \n ", 422, "blank.txt"), ("broken.pdf", b"%PDF-1.7\nnothing", 422, "broken.pdf"),
         ("-", b"", 422, "upload"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_read_is_said_in_a_sentence(
     service: Any, name: str, content: bytes, status: int, words: str
 ) -> None:

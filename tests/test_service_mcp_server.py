@@ -219,11 +219,9 @@ def test_what_an_agent_asks_wrongly_is_said_in_a_sentence() -> None:
 @pytest.mark.slow
 def test_standard_output_is_the_protocols_alone(tmp_path: Path) -> None:
     ask = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
-    }
+    }  # fmt: skip
     done = run_process("mcp", "--root", tmp_path, stdin=f"not json\n{json.dumps(ask)}\n".encode())
     answers = [json.loads(line) for line in done.out.splitlines()]
     assert answers[-1]["result"]["serverInfo"]["name"] == "colde"

@@ -225,10 +225,8 @@ def stretch(a: Chunk, b: Chunk) -> float:
 
 def test_the_share_of_runs_is_that_of_the_document_with_fewer() -> None:
     whole, half, other = (
-        [chunk(*range(10, 30))],
-        [chunk(*range(10, 20)), chunk(*range(50, 60))],
-        [chunk(*range(70, 90))],
-    )
+        [chunk(*range(10, 30))], [chunk(*range(10, 20)), chunk(*range(50, 60))], [chunk(*range(70, 90))],
+    )  # fmt: skip
     assert shared_runs(whole, whole) == 1
     # Of 16 runs of either, the 6 in the first half are shared: those across two chunks are runs, too.
     assert shared_runs(whole, half) == shared_runs(half, whole) == pytest.approx(6 / 16)

@@ -177,10 +177,8 @@ def test_where_only_typesetting_differs_its_places_are_told() -> None:
     found = compared(a, b)
     assert {pair.state for pair in found.passages} == {State.SAME}
     assert [(one.before, one.a_text, one.b_text, one.after) for one in found.typesetting] == [
-        ("", "A part", "Apart", 'of "it" runs.'),
-        ("Apart of", "“it”", '"it"', "runs."),
-        ("", "2 Fees", "3 FEES", ""),
-    ]
+        ("", "A part", "Apart", 'of "it" runs.'), ("Apart of", "“it”", '"it"', "runs."), ("", "2 Fees", "3 FEES", ""),
+    ]  # fmt: skip
     back = compared(b, a).typesetting
     assert {(one.b, one.a) for one in back} == {(one.a, one.b) for one in found.typesetting}
     assert compared(a, a).typesetting == ()

@@ -54,10 +54,8 @@ def test_documents_that_are_the_same_have_no_change() -> None:
 
 def test_the_same_replacement_throughout_is_counted() -> None:
     a = [
-        *A,
-        ("4 Books", "Osei keeps the books in the office."),
-        ("5 Meter", "Osei reads the meter every day."),
-    ]
+        *A, ("4 Books", "Osei keeps the books in the office."), ("5 Meter", "Osei reads the meter every day."),
+    ]  # fmt: skip
     found = ComparisonDigest.of(compared(document(a), document([(h, t.replace("Osei", "Brandt")) for h, t in a])))
     assert (found.changes, found.throughout) == (3, 3)
 

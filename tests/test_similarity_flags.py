@@ -61,9 +61,7 @@ def test_what_tells_is_flagged(before: str, after: str, kind: str, said: tuple[s
         ("The fee is due at once.", "The fee is due at once, except where the law forbids it.", "exception"),
         ("As stated in Section 4.2 of it.", "As stated in Section 4.4 of it.", "reference"),
         (
-            "Section 2703(d), upon a showing of facts.",
-            "Section 2705(d), upon a showing of facts.",
-            "reference",
+            "Section 2703(d), upon a showing of facts.", "Section 2705(d), upon a showing of facts.", "reference",
         ),
         ("Section 4.2 applies to all of it.", "Section 4.4 applies to all of it.", "reference"),
         ("Der Mieter muss die Miete zahlen.", "Der Mieter kann die Miete zahlen.", "obligation"),
@@ -84,7 +82,7 @@ def test_what_tells_is_flagged(before: str, after: str, kind: str, said: tuple[s
         ("El cliente debe pagar el precio.", "El cliente puede pagar el precio.", "obligation"),
         ("El cliente responde del daño.", "El cliente nunca responde del daño.", "negation"),
     ],
-)
+)  # fmt: skip
 def test_other_kinds_are_flagged(a: str, b: str, kind: str) -> None:
     assert [flag.kind.value for flag in flags(a, b)] == [kind]
 
@@ -196,18 +194,14 @@ def test_a_year_behind_a_full_stop_is_no_item() -> None:
         ("It is 5 km long at night.", "It is 5 % long at night.", [("percentage", "5 km", "5 %")]),
         ("It is 5 days at night.", "It is 3 May at night.", [("date", "5 days", "3 May")]),
         (
-            "It is $5 at 3 % here.",
-            "It is $6 at 4 % here.",
-            [("amount", "$5", "$6"), ("percentage", "3 %", "4 %")],
+            "It is $5 at 3 % here.", "It is $6 at 4 % here.", [("amount", "$5", "$6"), ("percentage", "3 %", "4 %")],
         ),
         ("As the notice (3.4.3) says.", "As the notice says.", []),
         ("See 3.4.3 of it.", "See it.", []),
         ("See 48 C.F.R. 12.212 of it.", "See 48 C.F.R. § 12.212 of it.", []),
         ("It runs on 3.4.3 of it.", "It runs on 3.4.5 of it.", [("number", "3.4.3", "3.4.5")]),
         (
-            "It is due in 30 days, or in 30 days of it.",
-            "It is due in 30 days of it.",
-            [("number", "30 days", "")],
+            "It is due in 30 days, or in 30 days of it.", "It is due in 30 days of it.", [("number", "30 days", "")],
         ),
         ("He may attend the meeting.", "He might attend the meeting.", []),
         ("He may attend the meeting.", "He should attend the meeting.", [("obligation", "may", "should")]),
@@ -238,7 +232,7 @@ def test_a_year_behind_a_full_stop_is_no_item() -> None:
             [("exception", "provided, however, that it is dry", "")],
         ),
     ],
-)
+)  # fmt: skip
 def test_what_a_flag_says(a: str, b: str, expected: list[tuple[str, str, str]]) -> None:
     assert said(a, b) == expected
 

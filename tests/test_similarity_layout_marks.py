@@ -65,10 +65,8 @@ def test_numbers_of_clauses_and_references(text: str, numbers: list[str]) -> Non
 
 
 SENTENCES = [
-    "The tenant pays under Clause {}.",
-    "Rent is due as § {} says; {}.1 It ends.",
-    "If Section {} holds",
-]
+    "The tenant pays under Clause {}.", "Rent is due as § {} says; {}.1 It ends.", "If Section {} holds",
+]  # fmt: skip
 lists = st.tuples(
     *[
         st.tuples(

@@ -52,11 +52,8 @@ def test_without_a_reach_order_holds_at_any_distance() -> None:
 
 def test_the_best_come_first_and_take_their_partners() -> None:
     candidates = [
-        PairCandidate(0, 0, 0.85),
-        PairCandidate(0, 1, 0.95),
-        PairCandidate(1, 1, 0.9),
-        PairCandidate(1, 0, 0.82),
-    ]
+        PairCandidate(0, 0, 0.85), PairCandidate(0, 1, 0.95), PairCandidate(1, 1, 0.9), PairCandidate(1, 0, 0.82),
+    ]  # fmt: skip
     assert grown(candidates, {}) == {0: 1, 1: 0}
 
 

@@ -34,14 +34,11 @@ def said(a: str, b: str) -> list[tuple[str, str, str]]:
         ),
         ("He may come and must pay.", "He must come and may pay.", "obligation", "may", "must"),
         (
-            "He and she get 5 mg and 9 mg respectively.",
-            "He and she get 9 mg and 5 mg respectively.",
-            "number",
-            "5 mg",
-            "9 mg",
+            "He and she get 5 mg and 9 mg respectively.", "He and she get 9 mg and 5 mg respectively.", "number",
+            "5 mg", "9 mg",
         ),
     ],
-)
+)  # fmt: skip
 def test_values_that_were_exchanged_are_flagged(a: str, b: str, kind: str, one: str, other: str) -> None:
     found = said(a, b)
     assert found[0] == (kind, one, other)

@@ -68,10 +68,8 @@ def test_what_came_and_went_is_told_apart_from_what_changed() -> None:
     b = document(header("Lease of the old mill"), OutsideText(OutsideKind.COMMENTS, "Ann: why?"))
     found = compare_outside(a, b)
     assert lines(found) == [
-        "header: Lease of the {+old+} mill",
-        "header: [-Secret-]",
-        "comment: {+Ann: why?+}",
-    ]
+        "header: Lease of the {+old+} mill", "header: [-Secret-]", "comment: {+Ann: why?+}",
+    ]  # fmt: skip
     assert difference(found) == "2 headers and a comment differ"
 
 

@@ -66,12 +66,7 @@ SAME = [
     (
         "date",
         [
-            "3 May 2021",
-            "May 3, 2021",
-            "2021-05-03",
-            "3rd May 2021",
-            "3rd of May, 2021",
-            "3. Mai 2021",
+            "3 May 2021", "May 3, 2021", "2021-05-03", "3rd May 2021", "3rd of May, 2021", "3. Mai 2021",
             "3 de mayo de 2021",
         ],
     ),
@@ -84,17 +79,12 @@ SAME = [
     (
         "amount",
         [
-            "$500 annually",
-            "$500 per year",
-            "$500 a year",
-            "500 dollars per annum",
-            "$500 yearly",
-            "$500/year",
+            "$500 annually", "$500 per year", "$500 a year", "500 dollars per annum", "$500 yearly", "$500/year",
         ],
     ),
     ("number", ["5:00 p.m.", "5 p.m.", "5:00 pm", "5pm"]),
     ("percentage", ["4%", "4.0%", "four per cent", "4.00 percent"]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "written"), SAME)

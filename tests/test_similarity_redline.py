@@ -103,10 +103,8 @@ def test_the_edits_the_other_way_round_are_the_same_turned_over(a: list[str], b:
 
 
 CASE, WHITESPACE, NUMBERS = (
-    IgnoreOptions(case=True),
-    IgnoreOptions(whitespace=True),
-    IgnoreOptions(numbers=True),
-)
+    IgnoreOptions(case=True), IgnoreOptions(whitespace=True), IgnoreOptions(numbers=True),
+)  # fmt: skip
 TEXTS = [
     "The pump lifts water from the well into the tower every night while the whole town is asleep.",
     "The council shall levy a tax of EUR 40 on every house, payable by 3 March, and does not refund it.",

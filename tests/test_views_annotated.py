@@ -327,14 +327,10 @@ MOVED_PAGES = [shared(1, 3, 5), shared(2, 1, 50), shared(3, 2, 50)]
 @pytest.mark.parametrize(
     ("pairs", "counts", "wanted"),
     [
-        (EQUAL, (3, 3), "11 22 33"),
-        (NEW_PAGE, (2, 3), "11 02 23"),
-        (SPREAD, (2, 3), "11 12 23"),
-        (MOVED_PAGES, (3, 3), "10 21 32 03"),
-        ([], (2, 3), "11 22 03"),
-        ([], (1, 0), "10"),
+        (EQUAL, (3, 3), "11 22 33"), (NEW_PAGE, (2, 3), "11 02 23"), (SPREAD, (2, 3), "11 12 23"),
+        (MOVED_PAGES, (3, 3), "10 21 32 03"), ([], (2, 3), "11 22 03"), ([], (1, 0), "10"),
     ],
-)
+)  # fmt: skip
 def test_pages_are_paired(pairs: list[PassagePair], counts: tuple[int, int], wanted: str) -> None:
     found = page_pairs(pairs, *(range(1, count + 1) for count in counts))
     assert " ".join(f"{left}{right}" for left, right in found) == wanted

@@ -94,21 +94,12 @@ def test_a_cell_stays_a_cell(one: str, two: str) -> None:
     "text",
     [
         *(
-            "@octocat",
-            "see @octo-cat.",
-            "a@b.example",
-            "#12",
-            "owner/repo#12",
-            "GH-12",
-            "gh-12",
-            "!12",
-            "&12",
-            "%12",
+            "@octocat", "see @octo-cat.", "a@b.example", "#12", "owner/repo#12", "GH-12", "gh-12", "!12", "&12", "%12",
         ),
         *("https://github.com/o/r/issues/1", "http://a.example", "www.a.example", "mailto:me", "ftp://a"),
         *(":tada:", ":+1:", ":100:", "commit 1a2b3c4", "1a2b3c4d5e6f7a8b9c0d1a2b3c4d5e6f7a8b9c0d"),
     ],
-)
+)  # fmt: skip
 def test_what_github_makes_alive_afterwards_has_an_invisible_blank_in_it(text: str) -> None:
     shown = Shown(MarkdownIt("commonmark").render(markdown(text))).words.strip()
     assert shown != text

@@ -66,13 +66,9 @@ EUR 58 per tonne.
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        ("The supplier shall", 7),
-        ("shall deliver", 7),
-        ("EUR 58", 14),
-        ("tonne", 14),
-        ("Price", 11),
+        ("The supplier shall", 7), ("shall deliver", 7), ("EUR 58", 14), ("tonne", 14), ("Price", 11),
     ],
-)
+)  # fmt: skip
 def test_a_word_of_the_text_has_the_line_of_the_file(tmp_path: Path, words: str, line: int) -> None:
     path = tmp_path / "a.md"
     path.write_text(MARKDOWN)

@@ -44,12 +44,8 @@ def test_the_order_is_verdict_counts_flagged_changes_sections_the_rest() -> None
     page = GFM.render(show(compared(A, B), Format.MARKDOWN, level="all", top=10))
     parts = [
         "Two versions of one text: 1 passage edited, 1 added, 1 dropped; 1 change touches amounts or negations.",
-        "Flagged</th>",
-        "Flagged changes",
-        "Only in A: 1 passage",
-        "Only in B: 1 passage",
-        "Section changes</h3>",
-    ]
+        "Flagged</th>", "Flagged changes", "Only in A: 1 passage", "Only in B: 1 passage", "Section changes</h3>",
+    ]  # fmt: skip
     places = [page.index(part) for part in parts]
     assert places == sorted(places)
     assert "<del>not</del>" in page
@@ -74,13 +70,10 @@ def test_of_two_different_texts_the_closest_sections_are_listed(cached_encoder: 
 @pytest.mark.parametrize(
     ("level", "shown"),
     [
-        ("document", ()),
-        ("section", ("Section scores",)),
-        ("passage", ("Flagged changes", "Only in B: 1 passage")),
-        ("chunk", ("Chunks of A",)),
-        ("all", ("Flagged changes", "Only in B: 1 passage")),
+        ("document", ()), ("section", ("Section scores",)), ("passage", ("Flagged changes", "Only in B: 1 passage")),
+        ("chunk", ("Chunks of A",)), ("all", ("Flagged changes", "Only in B: 1 passage")),
     ],
-)
+)  # fmt: skip
 def test_the_level_says_what_is_shown(level: str, shown: tuple[str, ...]) -> None:
     text = show(compared(A, B), Format.MARKDOWN, level=level, top=10)
     parts = ("Section scores", "Flagged changes", "Only in B: 1 passage", "Chunks of A")

@@ -28,19 +28,12 @@ from colde_cli.views.output import BASIC, Format, choose_format, deliver
 @pytest.mark.parametrize(
     ("asked", "name", "expected"),
     [
-        (None, None, Format.TABLE),
-        (None, "out.json", Format.JSON),
-        (None, "out.JSON", Format.JSON),
-        (None, "out.txt", Format.TABLE),
-        (None, "out", Format.TABLE),
-        (Format.JSON, None, Format.JSON),
-        (Format.JSON, "out.txt", Format.JSON),
-        (Format.TABLE, "out.xyz", Format.TABLE),
-        (None, "out.md", Format.MARKDOWN),
-        (None, "out.csv", Format.CSV),
-        (None, "out.html", Format.HTML),
+        (None, None, Format.TABLE), (None, "out.json", Format.JSON), (None, "out.JSON", Format.JSON),
+        (None, "out.txt", Format.TABLE), (None, "out", Format.TABLE), (Format.JSON, None, Format.JSON),
+        (Format.JSON, "out.txt", Format.JSON), (Format.TABLE, "out.xyz", Format.TABLE),
+        (None, "out.md", Format.MARKDOWN), (None, "out.csv", Format.CSV), (None, "out.html", Format.HTML),
     ],
-)
+)  # fmt: skip
 def test_the_format_is_the_one_asked_for_else_that_of_the_suffix(
     tmp_path: Path, asked: Format | None, name: str | None, expected: Format
 ) -> None:
@@ -197,14 +190,10 @@ SHORT = "".join(f"line {number}\n" for number in range(LINES - 1))
 @pytest.mark.parametrize(
     ("text", "asked", "chosen", "paged"),
     [
-        (LONG, None, Format.TABLE, True),
-        (SHORT, None, Format.TABLE, False),
-        (SHORT, True, Format.TABLE, True),
-        (LONG, False, Format.TABLE, False),
-        (LONG, None, Format.JSON, False),
-        (LONG, True, Format.JSON, True),
+        (LONG, None, Format.TABLE, True), (SHORT, None, Format.TABLE, False), (SHORT, True, Format.TABLE, True),
+        (LONG, False, Format.TABLE, False), (LONG, None, Format.JSON, False), (LONG, True, Format.JSON, True),
     ],
-)
+)  # fmt: skip
 def test_what_is_longer_than_the_screen_is_paged(
     pager: str, text: str, asked: bool | None, chosen: Format, paged: bool
 ) -> None:

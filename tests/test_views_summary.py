@@ -77,19 +77,15 @@ def test_each_kind_of_change_is_one_line(new: str, line: str) -> None:
     [
         ("Pumps and wells", "It runs at night.", "It runs at night.", "headings do."),
         (
-            "Pumps",
-            "• It runs at night.",
-            "It runs at night.",
+            "Pumps", "• It runs at night.", "It runs at night.",
             "typesetting does (blanks, hyphens, quotation marks, bullets)",
         ),
         (
-            "Pumps",
-            'They say "it runs".',
-            "They say “it runs”.",
+            "Pumps", 'They say "it runs".', "They say “it runs”.",
             "typesetting does (blanks, hyphens, quotation marks, bullets)",
         ),
     ],
-)
+)  # fmt: skip
 def test_versions_with_the_same_passages_have_a_difference(heading: str, old: str, new: str, differ: str) -> None:
     first = "The pump costs 58 dollars, and nobody hears it from the street.\n\n"
     found = compared(document([("Pumps", first + old)]), document([(heading, first + new)]))

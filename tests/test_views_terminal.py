@@ -274,11 +274,9 @@ def test_files_of_one_name_are_told_apart_by_their_folders(paths: list[str], nam
     "view",
     [
         lambda found: show(found, level="document", top=1),
-        lambda found: show(found, Format.MARKDOWN, level="document", top=1),
-        comparison_summary,
-        comparison_html,
+        lambda found: show(found, Format.MARKDOWN, level="document", top=1), comparison_summary, comparison_html,
     ],
-)
+)  # fmt: skip
 def test_a_view_names_the_folders_of_files_of_one_name(view: Callable[[Comparison], str]) -> None:
     a, b = (document([("Pumps", text)], path=f"{text}/terms.md") for text in ("one", "two"))
     shown = view(compared(a, b))
@@ -342,10 +340,8 @@ def test_edits_are_marked_without_colours_and_coloured_with_them() -> None:
     coloured = Redline(pieces(pair(*both))).text(True)
     assert coloured.plain == "The pump runs at night by day, or so they all say."
     assert [str(span.style) for span in coloured.spans if span.style != "dim"] == [
-        "red strike",
-        "green underline",
-        "green underline",
-    ]
+        "red strike", "green underline", "green underline",
+    ]  # fmt: skip
 
 
 def test_what_stayed_is_cut_between_edits_far_apart() -> None:

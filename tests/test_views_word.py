@@ -157,15 +157,13 @@ LINES = st.lists(
         [
             *(SHORE, f"The *keeper* {PIER}", PIER.replace("Ten", "*Twelve*"), f"{SHORE} {ROPE}", "None."),
             *(
-                "Town | Bells\nAyr | 12",
-                "Town | Bells\nAyr | 14\nOban |",
-                "Town | Bells | Keeper\nAyr | 3 | Osei",
+                "Town | Bells\nAyr | 12", "Town | Bells\nAyr | 14\nOban |", "Town | Bells | Keeper\nAyr | 3 | Osei",
             ),
         ]
     ),
     min_size=1,
     max_size=6,
-)
+)  # fmt: skip
 
 
 @pytest.mark.slow

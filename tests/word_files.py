@@ -81,12 +81,10 @@ def write_word(
     """A file with this body; `document` replaces the whole main part, `parts` adds or replaces any."""
     main = document or root("document", f"<w:body>{body}</w:body>")
     files = {
-        "[Content_Types].xml": b"<Types/>",
-        "word/document.xml": main.encode(),
+        "[Content_Types].xml": b"<Types/>", "word/document.xml": main.encode(),
         "word/_rels/document.xml.rels": relations("styles", "footnotes"),
-        "word/styles.xml": root("styles", _STYLES).encode(),
-        "word/footnotes.xml": root("footnotes", notes).encode(),
-    } | (parts or {})
+        "word/styles.xml": root("styles", _STYLES).encode(), "word/footnotes.xml": root("footnotes", notes).encode(),
+    } | (parts or {})  # fmt: skip
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
