@@ -22,7 +22,6 @@ from colde_cli.encoder.packing import Rows, pack_sentences, pack_trigrams, stack
 if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
-    from torch.nn import functional
 
     from colde_cli.learning.graphs import write_graph
     from colde_cli.systems.arci import ArcI
@@ -159,31 +158,6 @@ def test_graph_equals_pytorch_for_any_shape(case: Case, tmp_path: Path) -> None:
             expected = case.run(network, [text]).detach().numpy()
             assert vectors.shape == (1, case.config.dim)
             np.testing.assert_allclose(vectors, expected, atol=1e-5)
-
-
-@pytest.mark.slow
-@every_tower
-def test_learns_to_tell_two_subjects_apart(case: Case) -> None:
-    """With the loss of all towers: binary cross-entropy of sigmoid(6 cos + beta), beta learnt (SMITH)."""
-    network = case.build().train()
-    beta = nn.Parameter(torch.zeros(()))
-    optimiser = torch.optim.AdamW([*network.parameters(), beta], lr=2e-3)
-    subjects = ["bees", "boats"] * 12
-    same = torch.tensor([[left == right for right in subjects] for left in subjects])
-    pairs = ~torch.eye(len(subjects), dtype=torch.bool)
-    texts = [text_on(subject, 100 + seed) for seed, subject in enumerate(subjects)]
-    for _ in range(40):
-        vectors = case.run(network, texts)
-        logits = (6 * vectors @ vectors.T + beta)[pairs]
-        loss = functional.binary_cross_entropy_with_logits(logits, same[pairs].float())
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
-    unseen = [text_on(subject, 200 + seed) for seed, subject in enumerate(subjects)]
-    cosines = case.run(network.eval(), unseen)
-    cosines = cosines @ cosines.T
-    wins = cosines[same & pairs][:, None] > cosines[~same][None, :]
-    assert wins.float().mean() > 0.9  # ROC-AUC
 
 
 @pytest.mark.parametrize("name", ["arci", "han", "smash"])

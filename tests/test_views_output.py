@@ -156,7 +156,7 @@ def on_a_terminal(command: list[str], **env: str) -> tuple[int, str]:
     process = subprocess.Popen(command, stdin=other, stdout=other, stderr=other, env=environment)
     os.close(other)
     shown = b""
-    while select.select([own], [], [], 600)[0]:
+    while select.select([own], [], [], 120)[0]:
         try:
             read = os.read(own, 65536)
         except OSError:  # Linux says so when the other side is closed
