@@ -72,7 +72,6 @@ from tiny_colde import write_gradients
 processes = join("cpu")
 for dropout in (0.0, 0.1):
     write_gradients(Path(sys.argv[1]) / f"{processes.number}-{dropout}.npz", dropout, processes)
-processes.leave()
 del sys.argv[1]
 from test_commands_train import APP
 APP()
