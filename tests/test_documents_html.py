@@ -263,22 +263,22 @@ def token(name: str) -> str:
         (f"{token('n:1')}<mfrac>{token('n:1 n:2')}</mfrac>", "1 1/2"),
         (f"<mfrac linethickness='0'>{token('i:n i:k')}</mfrac>", "(n choose k)"),
         (f"<mfrac><mrow>{token('i:a o:+ n:1')}</mrow>{token('n:2')}</mfrac>", "(a+1)/2"),
-        (f"<msup><mrow>{token('i:a o:+ i:b')}</mrow>{token('n:2')}</msup>{token('i:c')}", "(a+b)^2 c"),
+        (f"<msup><mrow>{token('i:a o:+ i:b')}</mrow>{token('n:2')}</msup>{token('i:c')}", "(a+b)^(2)c"),
         (f"<msub>{token('i:x n:12')}</msub>", "x_12"),
-        (f"<msub>{token('i:x n:1')}</msub>{token('n:2')}", "x_1 2"),
+        (f"<msub>{token('i:x n:1')}</msub>{token('n:2')}", "x_(1)2"),
         (f"<msubsup>{token('i:x n:1 n:2')}</msubsup>", "x_1^2"),
         (
             f"<munderover>{token('o:∑')}<mrow>{token('i:i o:= n:1')}</mrow>{token('i:n')}</munderover>",
             "∑_(i=1)^n",
         ),
         (f"<mover>{token('i:v o:→')}</mover><msup>{token('i:f o:′')}</msup>", "v→f′"),
-        (f"<msqrt>{token('i:x o:+ n:2')}</msqrt><mroot>{token('i:y n:3')}</mroot>", "√(x+2)√[3]y"),
-        (f"<mmultiscripts>{token('i:C')}<mprescripts/>{token('n:6 n:14')}</mmultiscripts>", "_6^14C"),
+        (f"<msqrt>{token('i:x o:+ n:2')}</msqrt><mroot>{token('i:y n:3')}</mroot>", "√(x+2)√[3](y)"),
+        (f"<mmultiscripts>{token('i:C')}<mprescripts/>{token('n:6 n:14')}</mmultiscripts>", "_6^14 C"),
         (f"<mfenced>{token('i:a i:b')}</mfenced>", "(a, b)"),
         (
             f"<mtable><mtr><mtd>{token('n:1')}</mtd><mtd>{token('n:2')}</mtd></mtr><mtr><mtd>{token('n:3')}"
             "</mtd></mtr></mtable>",
-            "1, 2; 3",
+            "[1 & 2; 3]",
         ),
         (
             f"<semantics>{token('n:5')}<annotation encoding='application/x-tex'>5</annotation></semantics>",

@@ -139,14 +139,14 @@ def mi(*names: str) -> str:
 @pytest.mark.parametrize(
     ("inner", "read_as"),  # more of them in the tests of HTML
     [
-        (f"<mfrac><mrow>{mi('a')}<mo>+</mo><mn>1</mn></mrow>{mi('b')}</mfrac>{mi('c')}", "(a+1)/b c"),
+        (f"<mfrac><mrow>{mi('a')}<mo>+</mo><mn>1</mn></mrow>{mi('b')}</mfrac>{mi('c')}", "((a+1)/b)c"),
         (f"<mfrac linethickness='0'>{mi('n', 'k')}</mfrac>", "(n choose k)"),
         (f"<semantics><mrow>{mi('sin', 'x')}</mrow><annotation>sin x</annotation></semantics>", "sin x"),
-        (f"{mi('a')}<mfrac>{mi('b', 'c')}</mfrac><msqrt>{mi('a')}</msqrt>", "a b/c√a"),
+        (f"{mi('a')}<mfrac>{mi('b', 'c')}</mfrac><msqrt>{mi('a')}</msqrt>", "a(b/c)√(a)"),
         ("<mn>2</mn><mo>&#x2062;</mo><mn>3</mn>", "2 3"),
         (
             f"<mmultiscripts>{mi('X', 'a')}<none/><mprescripts/><mn>1</mn><mn>2</mn></mmultiscripts>",
-            "_1^2X_a",
+            "_1^2 X_a",
         ),
         (f"<mfenced open='['>{mi('a', 'b')}</mfenced>", "[a, b)"),
         (f"<menclose notation='updiagonalstrike'>{mi('x')}</menclose>", "cancel(x)"),

@@ -45,7 +45,7 @@ SUM = '<m:nary><m:naryPr><m:chr m:val="{}"/></m:naryPr>' + e("i=1", "sub") + e("
         (
             "<m:d><m:e><m:f><m:fPr><m:type m:val='noBar'/></m:fPr>"
             + f"{e('n', 'num')}{e('k', 'den')}</m:f></m:e></m:d>",
-            "(n ¦ k)",
+            "(n choose k)",
         ),
         (f"<m:m><m:mr>{e('a')}{e('b')}</m:mr><m:mr>{e('c')}{e('d')}</m:mr></m:m>", "[a & b; c & d]"),
         (f"<m:eqArr>{e('a')}{e('b')}</m:eqArr>", "{a; b}"),

@@ -1,71 +1,39 @@
-"""Write the formulas of Word (OMML, ECMA-376 part 1, § 22.1) as plain text that shows their structure.
-
-`1/2`, `x^2`, `x_(i+1)`, `∑_(i=1)^n x`, `√(x)`, `[a & b; c & d]`: two formulas that look different read differently.
-"""
+"""Put the formulas of Word (OMML, ECMA-376 part 1, § 22.1) into the terms of MathML, in which they are written."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import zip_longest
-from typing import NamedTuple
+from itertools import chain
 
-from colde_cli.documents.notation import fraction, in_alphabet
+from colde_cli.documents.html.mathml import LINES, PRESCRIPTS, Row, Term, element, joined, operand, plain, scripts
+from colde_cli.documents.notation import in_alphabet
 from colde_cli.documents.office.archive import Attributes
 
 _ARGUMENTS = frozenset("e num den sup sub deg lim fName".split())
-_SCRIPT = re.compile(r"[+−-]?[^\W_]+(?:[.,][^\W_]+)*|[^\w\s()\[\]{}/^+−-]")
-_BASE = re.compile(r"[^\W_]+(?:[.,][^\W_]+)*|\S")
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_OPENING, _CLOSING = "([{⟨⌈⌊|‖", ")]}⟩⌉⌋|‖"
 _ALPHABETS = {"double-struck": "DOUBLE-STRUCK", "fraktur": "FRAKTUR", "script": "SCRIPT"}
-_BARS = {"top": "\N{COMBINING OVERLINE}"}
 _SIGNS = frozenset(("chr", "begChr", "endChr", "sepChr"))  # properties that are signs; without a value they are none
-
-
-class Term(NamedTuple):
-    """A piece of a formula."""
-
-    text: str  # where nothing that could belong to it stands beside it
-    closed: str  # with brackets, beside a letter or a digit
-    after: bool = False  # whether it is closed after a letter or digit, too
-
-
-def joined(terms: Iterable[Term], before: str = "") -> str:
-    """Write terms one after the other; `before` is the text that stands in front of them."""
-    pieces: list[str] = []
-    row = list(terms)
-    for term, following in zip_longest(row, row[1:]):
-        if not term.text:
-            continue
-        text, last = term.text, before[-1:]
-        beside = following is not None and following.text[:1].isalnum() and text[-1:].isalnum()
-        if term.after and last.isdigit() and text[0].isdigit() and not beside:
-            text = f" {text}"  # 3 1/2
-        elif beside or (term.after and last.isalnum() and text[0].isalnum()):
-            text = term.closed
-        pieces.append(text)
-        before = text
-    return "".join(pieces)
 
 
 @dataclass(slots=True)
 class _FormulaElement:
-    """An element that is being read: its terms, its properties, and the texts of its arguments by their names."""
+    """An element that is being read: its terms, its properties, and its arguments by their names."""
 
-    terms: list[Term] = field(default_factory=list)
+    terms: Row = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
-    arguments: dict[str, list[str]] = field(default_factory=dict)
+    arguments: dict[str, list[Row]] = field(default_factory=dict)
 
-    def one(self, name: str) -> str:
-        """The text of an argument; "" if it has none."""
-        return "".join(self.all(name))
-
-    def all(self, name: str) -> list[str]:
-        """The texts of an argument that may come several times."""
+    def all(self, name: str) -> list[Row]:
+        """An argument that may come several times."""
         return self.arguments.get(name, [])
+
+    def one(self, name: str) -> Row:
+        """An argument; empty if it has none."""
+        return [*chain.from_iterable(self.all(name))]
+
+    def text(self, name: str) -> str:
+        """The text of an argument."""
+        return joined(self.one(name))
 
     def is_on(self, name: str, default: str = "0") -> bool:
         """Whether a switch among the properties is on."""
@@ -92,137 +60,87 @@ class WordFormula:
         elif local not in _WRITERS and local not in _ARGUMENTS:
             around.values[local] = attributes.get("m:val", "" if local in _SIGNS else "1")
         else:
-            element = _FormulaElement()
-            self._open.append(element)
+            inner = _FormulaElement()
+            self._open.append(inner)
             yield
             self._open.pop()
             if local in _ARGUMENTS:
-                around.arguments.setdefault(local, []).append(joined(element.terms))
+                around.arguments.setdefault(local, []).append(inner.terms)
             elif local == "mr":
-                around.arguments.setdefault(local, []).append(" & ".join(element.all("e")))
-            elif local == "phant" and not element.is_on("show", default="1"):
-                self._unseen.append(element.one("e"))
+                around.arguments.setdefault(local, []).append(element("mtr", inner.all("e")))
+            elif local == "phant" and not inner.is_on("show", default="1"):
+                self._unseen.append(inner.text("e"))
             else:
-                term = _WRITERS[local](element)
-                around.terms.append(Term(term, term) if isinstance(term, str) else term)
+                around.terms += _WRITERS[local](inner)
 
     def add(self, text: str) -> None:
         """Add the text of a run."""
-        if self._alphabet:
-            text = in_alphabet(self._alphabet, text)
-        self._open[-1].terms.append(Term(text, text))
+        self._open[-1].terms += plain(in_alphabet(self._alphabet, text) if self._alphabet else text)
 
     def written(self, before: str) -> tuple[str, str]:
         """The formula as text after `before`, and what of it is not shown."""
         return joined(self._open[0].terms, before), " ".join(self._unseen)
 
 
-def _bare(text: str) -> str:
-    """A text without the accents over its letters."""
-    return "".join(sign for sign in text if not unicodedata.combining(sign))
+def _shaped(tag: str, names: str) -> Callable[[_FormulaElement], Row]:
+    """Write the arguments with these names as an element of MathML."""
+    return lambda of: element(tag, [of.one(name) for name in names.split()])
 
 
-def _is_enclosed(text: str) -> bool:
-    """Whether one pair of brackets holds the whole text."""
-    if len(text) < 2 or text[0] not in _OPENING or _CLOSING[_OPENING.index(text[0])] != text[-1]:
-        return False
-    depth = 0
-    for place, sign in enumerate(text):
-        depth += (sign == text[0]) - (sign == text[-1]) if text[0] != text[-1] else 0
-        if depth == 0 and 0 < place < len(text) - 1:
-            return text[0] == text[-1] and text.count(text[0]) == 2
-    return True
+def _fraction(of: _FormulaElement) -> Row:
+    marks = {"linethickness": "0"} if of.values.get("type") == "noBar" else {}
+    return element("mfrac", [of.one("num"), of.one("den")], marks)
 
 
-def _operand(text: str) -> str:
-    """What an operation applies to, in brackets unless it is one number, word or sign."""
-    return text if _BASE.fullmatch(_bare(text)) or _is_enclosed(text) or not text else f"({text})"
+def _sum(of: _FormulaElement) -> Row:
+    hidden = {"sub": of.is_on("subHide"), "sup": of.is_on("supHide")}
+    limits = scripts("_^", ["" if hides else of.text(name) for name, hides in hidden.items()])
+    return plain(f"{of.values.get('chr', '∫')}{limits}{' ' * bool(limits)}{operand(of.text('e'))}")
 
 
-def _script(text: str) -> str:
-    return text if _SCRIPT.fullmatch(_bare(text)) else f"({text})"
+def _root(of: _FormulaElement) -> Row:
+    return element("mroot", [of.one("e"), [] if of.is_on("degHide") else of.one("deg")])
 
 
-def _scripts(element: _FormulaElement, *, closed: bool = False) -> str:
-    """The scripts of an element, `_i^n`; `closed` puts the last one in brackets."""
-    low = element.one("sub") if not element.is_on("subHide") else ""
-    high = element.one("sup") if not element.is_on("supHide") else ""
-    marks = [(sign, text) for sign, text in (("_", low), ("^", high)) if text]
-    return "".join(
-        sign + (f"({text})" if closed and number == len(marks) else _script(text))
-        for number, (sign, text) in enumerate(marks, 1)
-    )
+def _delimited(of: _FormulaElement) -> Row:
+    signs = (("open", "begChr", "("), ("close", "endChr", ")"), ("separators", "sepChr", "|"))
+    return element("mfenced", of.all("e"), {name: of.values.get(sign, default) for name, sign, default in signs})
 
 
-def _scripted(element: _FormulaElement) -> Term:
-    base = _operand(element.one("e"))
-    return Term(base + _scripts(element), base + _scripts(element, closed=True))
+def _function(of: _FormulaElement) -> Row:
+    name, argument = of.text("fName"), of.text("e")
+    return [Term(f"{name} {operand(argument)}", f"{name} ({argument})")]
 
 
-def _scripted_before(element: _FormulaElement) -> Term:
-    text = f"{_scripts(element)} {_operand(element.one('e'))}"
-    return Term(text, f"({text})")
+def _framed(of: _FormulaElement) -> Row:
+    struck = any(of.is_on(name) for name in ("strikeH", "strikeV", "strikeBLTR", "strikeTLBR"))
+    return element("menclose", of.all("e"), {"notation": "strike" if struck else "box"})
 
 
-def _fraction(element: _FormulaElement) -> Term | str:
-    above, below = element.one("num"), element.one("den")
-    if element.values.get("type") == "noBar":
-        return f"({above} ¦ {below})"
-    text = fraction(above, below)
-    return Term(text, f"({text})", after=True)
+def _marked(of: _FormulaElement, mark: str) -> Row:
+    return element("mover", [of.one("e"), plain(mark)])
 
 
-def _sum(element: _FormulaElement) -> str:
-    sign, scripts = element.values.get("chr", "∫"), _scripts(element)
-    return f"{sign}{scripts}{' ' * bool(scripts)}{_operand(element.one('e'))}"
-
-
-def _root(element: _FormulaElement) -> str:
-    degree = "" if element.is_on("degHide") else element.one("deg")
-    return f"√{f'[{degree}]' if degree else ''}({element.one('e')})"
-
-
-def _delimited(element: _FormulaElement) -> str:
-    signs = element.values
-    inner = signs.get("sepChr", "|").join(element.all("e"))
-    if " ¦ " in inner and _is_enclosed(inner):
-        return inner  # n over k has its brackets
-    return f"{signs.get('begChr', '(')}{inner}{signs.get('endChr', ')')}"
-
-
-def _marked(element: _FormulaElement, mark: str) -> str:
-    inner = element.one("e")
-    return (inner if len(_bare(inner)) == 1 else f"({inner})") + mark
-
-
-def _limit(element: _FormulaElement, sign: str) -> Term:
-    """A limit over or under a base: `lim_(x→0)`; `┬` and `┴` where it would read as a script."""
-    base, limit = element.one("e"), element.one("lim")
-    start = _operand(base) + ("_" if sign == "┬" and _WORD.fullmatch(base) else sign)
-    return Term(start + _script(limit), f"{start}({limit})")
-
-
-def _framed(element: _FormulaElement) -> str:
-    struck = any(element.is_on(name) for name in ("strikeH", "strikeV", "strikeBLTR", "strikeTLBR"))
-    return f"{'cancel' if struck else '▭'}({element.one('e')})"
-
-
-_WRITERS: dict[str, Callable[[_FormulaElement], Term | str]] = {
+_WRITERS: dict[str, Callable[[_FormulaElement], Row]] = {
     "f": _fraction,
-    **dict.fromkeys(("sSup", "sSub", "sSubSup"), _scripted),
-    "sPre": _scripted_before,
+    "sSup": _shaped("msup", "e sup"),
+    "sSub": _shaped("msub", "e sub"),
+    "sSubSup": _shaped("msubsup", "e sub sup"),
+    "sPre": lambda of: element("mmultiscripts", [of.one("e"), plain(PRESCRIPTS), of.one("sub"), of.one("sup")]),
     "nary": _sum,
     "rad": _root,
     "d": _delimited,
-    "m": lambda matrix: f"[{'; '.join(matrix.all('mr'))}]",
+    "m": lambda matrix: element("mtable", matrix.all("mr")),
     "mr": lambda row: row.one("e"),  # joined where it ends
-    "eqArr": lambda lines: f"{{{'; '.join(lines.all('e'))}}}",
+    "eqArr": lambda lines: element("mtable", lines.all("e"), {LINES: ""}),
     "acc": lambda of: _marked(of, of.values.get("chr", "\N{COMBINING CIRCUMFLEX ACCENT}")),
-    "bar": lambda of: _marked(of, _BARS.get(of.values.get("pos", ""), "\N{COMBINING LOW LINE}")),
-    "groupChr": lambda group: f"{group.values.get('chr', '⏟')}({group.one('e')})",
-    "limLow": lambda limit: _limit(limit, "┬"),
-    "limUpp": lambda limit: _limit(limit, "┴"),
-    "func": lambda of: Term(f"{of.one('fName')} {_operand(of.one('e'))}", f"{of.one('fName')} ({of.one('e')})"),
+    "bar": lambda of: _marked(
+        of, "\N{COMBINING OVERLINE}" if of.values.get("pos") == "top" else "\N{COMBINING LOW LINE}"
+    ),
+    "groupChr": lambda group: plain(f"{group.values.get('chr', '⏟')}({group.text('e')})"),
+    "limLow": _shaped("munder", "e lim"),
+    "limUpp": _shaped("mover", "e lim"),
+    "func": _function,
     "box": lambda box: box.one("e"),
     "borderBox": _framed,
     "phant": lambda shown: shown.one("e"),
