@@ -9,6 +9,7 @@ document lives. A file that has changed since it was read, or is gone, is not lo
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from typing import Any, BinaryIO
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.outside import OutsideKind, PartKind, UnreadPart, digest_of
-from colde_cli.documents.sandbox import readers, sandboxed
+from colde_cli.documents.sandbox import each_of, readers
 
 MEMORY = 1 << 30
 """Bytes of address space that the reader process may take, in addition to twice the size of the file."""
@@ -28,7 +29,6 @@ STEP_SECONDS = 15.0
 """Processor time for one page or one picture."""
 MOST_PICTURES = 2_000
 """Maximum number of pictures of a document that are decoded; more keep the digest of what is stored."""
-_RESTARTS = 3
 _PLACE = re.compile(r"page (\d+) image (\d+)")
 _PAGED = ("pdf", "picture")  # a picture keeps a copy as a PDF
 _FORMATS = (*_PAGED, "docx", "odt")
@@ -157,34 +157,14 @@ def _both(a: Document, b: Document, look: Callable[[Document], Looks | None]) ->
 
 def _look(document: Document, task: str, places: Mapping[Any, Any], password: str | None) -> Looks | None:
     """Let a reader process look at pages, or at pictures in their places; None if there is no file."""
-    looks: dict[Any, str | None] = {}
     kind = "pdf" if document.format in _PAGED else document.format
-    request = {"task": task, "format": kind, "password": password}
+    request = {"task": task, "format": kind, "password": password, "seconds": SECONDS, "step": STEP_SECONDS}
     with reopened(document) as file:
         if file is None:
             return None
-        for _ in range(_RESTARTS + 1):
-            wanted = [(key, place) for key, place in places.items() if key not in looks]
-            begun = _look_once(file, {**request, "wanted": wanted}, looks) if wanted else None
-            if begun is None:
-                break
-            looks[begun] = None  # it ended the process
-    return {key: looks.get(key) for key in places}
-
-
-def _look_once(file: BinaryIO, request: dict[str, Any], looks: dict[Any, str | None]) -> Any:  # noqa: ANN401
-    """Run one process; return the page or the picture at which it died, None if it did not or never began one."""
-    size = file.seek(0, 2)
-    limits = {"memory": MEMORY + 2 * size, "seconds": SECONDS, "step": STEP_SECONDS}
-    begun = None
-    with sandboxed("colde_cli.documents.appearance_engine", file, {**request, **limits}, 2 * SECONDS) as messages:
-        for message in messages:
-            if message["kind"] == "end":
-                return None
-            begun = message["of"] if message["kind"] == "begin" else None
-            if message["kind"] == "look":
-                looks[message["of"]] = message["digest"]
-    return begun
+        limits = {"memory": MEMORY + 2 * file.seek(0, os.SEEK_END)}
+        answers = each_of("colde_cli.documents.appearance_engine", file, request | limits, places, 2 * SECONDS)
+        return dict.fromkeys(places) | {message["of"]: message["digest"] for message in answers}
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 
 MAX_FILES = 200
 """Files after which a reader process is replaced, as libraries leak."""
+_RESTARTS = 3
 CHILDREN = sys.platform == "linux"
 """Whether each file is read in a forked child of the reader process."""
 _START = (
@@ -164,6 +165,35 @@ def sandboxed(
     finally:
         watchdog.cancel()
         _give_back(engine, process, kept=kept)
+
+
+def each_of(
+    engine: str, file: BinaryIO, request: dict[str, Any], wanted: Mapping[Any, Any], seconds: float
+) -> Iterator[dict[str, Any]]:
+    """Ask for several things of a file; one at which the process dies is left out, and another one goes on.
+
+    Args:
+        engine: the module that answers; it sends `begin` before each of them, and `end`.
+        file: open and seekable.
+        request: as for `sandboxed`; `wanted` is added.
+        wanted: the things, and what the engine has to know of each.
+        seconds: wall time of a process.
+    """
+    left = dict(wanted)
+    for _ in range(_RESTARTS + 1):
+        before = len(left)
+        if not left:
+            return
+        with sandboxed(engine, file, {**request, "wanted": [*left.items()]}, seconds) as messages:
+            for message in messages:
+                if message["kind"] == "end":
+                    return
+                if message["kind"] == "begin":
+                    left.pop(message["of"], None)
+                else:
+                    yield message
+        if len(left) == before:
+            return  # it could not be started
 
 
 def _take(engine: str) -> _Process:

@@ -3,7 +3,7 @@
 PDFium draws a page, one model finds lines of text, another reads them; both come with the package and run on the ONNX
 Runtime. Nothing is downloaded. Only `scans.py` asks, for pages whose text cannot be read otherwise.
 
-request   task ("digests" or "words"), password, pages (1-based), step, and the limits
+request   task ("digests" or "words"), password, wanted (pages, 1-based, each before null), step, and the limits
 answer    JSON lines: per page `begin`, then `digest` of its pixels, or `words`: width and height as a reader holds it,
           in points, and its lines in the form of `LineFound`, from the top of the page
 
@@ -84,12 +84,12 @@ def answer(request: Request, data: bytes) -> None:
         reader: WordReader | None = None
         form = pdfium.FPDFDOC_InitFormFillEnvironment(document, info := pdfium.FPDF_FORMFILLINFO(version=2))
         pdfium.FPDF_SetFormFieldHighlightAlpha(form, 0)
-        for number in request["pages"]:
+        for number, _ in request["wanted"]:
             limit_step(request["step"])
             if hasattr(signal, "setitimer"):
                 # A page that waits for something takes no processor time.
                 signal.setitimer(signal.ITIMER_REAL, _PATIENCE * request["step"])
-            send("begin", number=number)
+            send("begin", of=number)
             picture = draw(document, form, number)
             if picture is None:
                 continue

@@ -25,7 +25,7 @@ from colde_cli.documents import stages
 from colde_cli.documents.document import OcrReport
 from colde_cli.documents.pdf.legibility import MOST_PAGES, is_garbage
 from colde_cli.documents.pdf.lines import Line, PdfPage, clean
-from colde_cli.documents.sandbox import sandboxed
+from colde_cli.documents.sandbox import each_of
 from colde_cli.errors import MissingExtraError, OptionError
 from colde_cli.files import atomic_file
 
@@ -44,7 +44,6 @@ DOUBTFUL = 0.8
 _TEXT = 0.5
 """Minimum of the mean confidence of the words of a page that has text."""
 _REVISION = "3"  # of the engine: what another one read is read again
-_RESTARTS = 3
 _MOST_KEPT = 200 << 20
 """Bytes of what was read that are kept between runs; a page takes some 10 kB."""
 _SIZE = 1 / 1.2  # of the type, by the height in which its line was found
@@ -408,34 +407,16 @@ def _words(file: BinaryIO, password: str | None, numbers: Sequence[int]) -> Iter
 
 
 def _asked(file: BinaryIO, task: str, password: str | None, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Ask the reader process for pages; one at which it dies is left out, and it goes on behind it."""
-    waiting = list(numbers)
-    for _ in range(_RESTARTS + 1):
-        begun = 0
-        if not waiting:
-            return
-        seconds = STEP_SECONDS + PAGE_SECONDS * len(waiting)
-        request = {
-            "task": task,
-            "password": password,
-            "pages": waiting,
-            "memory": MEMORY + 2 * file.seek(0, os.SEEK_END),
-            "seconds": seconds,
-            "step": STEP_SECONDS,
-            "threads": min(4, settings.default_threads()),
-        }
-        with sandboxed(ENGINE, file, request, 2 * seconds) as messages:
-            for message in messages:
-                match message["kind"]:
-                    case "begin":
-                        begun = int(message["number"])
-                    case "end":
-                        return
-                    case _:
-                        yield message
-        if not begun:
-            return  # it could not be started
-        waiting = [number for number in waiting if number > begun]
+    seconds = STEP_SECONDS + PAGE_SECONDS * len(numbers)
+    request = {
+        "task": task,
+        "password": password,
+        "memory": MEMORY + 2 * file.seek(0, os.SEEK_END),
+        "seconds": seconds,
+        "step": STEP_SECONDS,
+        "threads": min(4, settings.default_threads()),
+    }
+    return each_of(ENGINE, file, request, dict.fromkeys(numbers), 2 * seconds)
 
 
 class _Store:
