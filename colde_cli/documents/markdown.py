@@ -236,7 +236,6 @@ def read_markdown(data: bytes, path: str, name: str) -> Document:
 
 
 def _split_front_matter(lines: list[str]) -> tuple[list[str], list[str]]:
-    """Return the lines after a YAML block between rows of dashes, and those of the block."""
     if lines[0].rstrip() != "---":
         return lines, []
     for end, line in enumerate(lines[1:MAX_FRONT_MATTER], start=1):
@@ -443,7 +442,6 @@ def _attributes(token: Token) -> dict[str, str]:
 
 
 def _alternative(tokens: Sequence[Token]) -> str:
-    """Return the words that stand for a picture."""
     pieces = (
         _alternative(token.children or ())
         if token.type == "image"

@@ -83,7 +83,6 @@ def text_starts(text: str) -> list[int]:
 
 
 def _spans(text: str, body: Span, seams: Sequence[int]) -> Iterator[Span]:
-    """Yield the passages of a body."""
     gaps = (gap.end() for gap in BLANK_LINES.finditer(text, body.start, body.end))
     within = seams[bisect_right(seams, body.start) : bisect_left(seams, body.end)]
     for start, end in pairwise(sorted({body.start, *gaps, *within, body.end})):
@@ -121,7 +120,6 @@ def _cuts(paragraph: str) -> list[int]:
 
 
 def _cut(pieces: list[int], least: _Least, first: int, last: int) -> int:
-    """Choose the piece between `first` and `last` to cut before."""
     start, end = first + 1, last
     even = (
         bisect_left(pieces, pieces[first] + _MIN_WORDS, start, end),

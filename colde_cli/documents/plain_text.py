@@ -155,7 +155,6 @@ def _rejoin(pages: Sequence[list[str]]) -> str:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
-    """Cut lines into paragraphs and underlined lines; an underlined line is a heading."""
     block: list[str] = []
     for line in [*lines, ""]:
         if block and _UNDERLINE.match(line) and _underlines(line, block[-1]):

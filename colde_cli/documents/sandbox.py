@@ -197,7 +197,6 @@ def each_of(
 
 
 def _take(engine: str) -> _Process:
-    """An idle process, or a new one."""
     running: _Running | None = getattr(_local, "running", None)
     with _lock:
         # A reader killed by Ctrl-C looks like a failed one: without this, its successor would start.

@@ -222,7 +222,6 @@ def _is_worded(scene: Scene, candidate: HeadingCandidate) -> bool:
 
 
 def _looks_plain(scene: Scene, line: Line) -> bool:
-    """Whether a line looks like running text."""
     plain = line.font == scene.body_font and line.size < 1.04 * scene.body_size and not scene.is_bold(line)
     return plain and not line.ruled
 
@@ -247,7 +246,6 @@ def is_apart(scene: Scene, index: int) -> bool:
 
 
 def _type_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
-    """Compare size, weight, font and capitals with the running text."""
     line = candidate.line
     ratio = line.size / scene.body_size
     share = scene.cases[line.style, in_capitals(line.text)] / scene.letters
@@ -282,7 +280,6 @@ def _commonness(scene: Scene, candidate: HeadingCandidate, share: float) -> floa
 
 
 def _place_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
-    """Judge the space around the line, a stroke under it, and neighbours on its baseline."""
     if candidate.apart:
         yield 4.3
     if candidate.line.ruled:
@@ -315,7 +312,6 @@ def _place_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
 
 
 def _wording_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
-    """Judge number, name, length and punctuation."""
     text, core, number, known = candidate.line.title, candidate.core, candidate.number, candidate.known
     words = len(text.split())
     if number:

@@ -178,7 +178,6 @@ def _after_references(scene: Scene, candidate: HeadingCandidate, seeds: _Seeds) 
 
 
 def _merge_lines(scene: Scene, accepted: Sequence[tuple[HeadingCandidate, float]]) -> list[Heading]:
-    """Join the lines of each heading."""
     indices = {candidate.index for candidate, _ in accepted}
     headings: list[Heading] = []
     for candidate, score in accepted:
@@ -300,7 +299,6 @@ def _add_run_in(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
 
 
 def _add_abstract(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
-    """Add an abstract before the first heading that opens a line of text with its name."""
     end = min((heading.first for heading in headings), default=len(scene.lines))
     for index, line in enumerate(scene.lines[:end]):
         match = _ABSTRACT.match(line.text)
@@ -492,7 +490,6 @@ class _Index:
 
 
 def _opening(text: str) -> str:
-    """The first letters and digits of a text."""
     opening = squeeze(text[: 4 * _OPENING])
     return (opening if len(opening) >= _OPENING else squeeze(text))[:_OPENING]
 

@@ -216,7 +216,6 @@ class ElementReader(TextFlows):
             self.at_end(lambda: setattr(self, "_content", self._content - 1))
 
     def _kind(self, tag: str, marks: Attributes) -> OutsideKind | None:
-        """The kind of text outside that an element holds; None for body text."""
         if is_hidden(marks) or (tag == "dialog" and "open" not in marks):
             return OutsideKind.HIDDEN
         if "mw-editsection" in marks["class"]:  # the [edit] next to the headings of a wiki
@@ -229,7 +228,6 @@ class ElementReader(TextFlows):
         return _ROLES.get(marks["role"]) or (_CHROME.get(tag) if outer else None)
 
     def _read_attributes(self, marks: Attributes) -> None:
-        """Read what attributes do to any element."""
         style = marks["style"]
         if _STRUCK.search(style):
             self._struck("s", marks)

@@ -49,7 +49,6 @@ Ending = Callable[[], object]
 
 
 def _level_of(tag: str, marks: Attributes) -> int:
-    """Return the level of a heading, 0 for anything else."""
     if len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
         return int(tag[1])
     level = marks["aria-level"]
@@ -90,7 +89,6 @@ def _list_of(tag: str, marks: Attributes) -> _List:
 
 
 def _whole(stated: str, default: int) -> int:
-    """The whole number that an attribute states."""
     return int(stated) if _WHOLE.fullmatch(stated.strip()) else default
 
 

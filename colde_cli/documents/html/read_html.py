@@ -109,7 +109,6 @@ def _walk(root: Node, enter: Callable[[Node], bool], leave: Callable[[Node], Non
 
 
 def _is_shown(node: Node) -> bool:
-    """Whether an element is shown, by its name and attributes."""
     return node.tag not in _DROPPED and not is_hidden(node.attributes)
 
 
@@ -159,7 +158,6 @@ def _content(body: Node) -> Node:
 
 
 def _words(node: Node | None) -> str:
-    """Return the text of an element, as a title."""
     return _PERMALINK.sub("", " ".join(node.text().split())) if node is not None else ""
 
 

@@ -191,7 +191,6 @@ class OdtBody(OdtText):
             self.account.add_text(OutsideKind.LINKS, href, "picture")
 
     def _data(self, name: str, attributes: Attributes) -> Iterator[None]:
-        """Read a file, or a document, inside the XML."""
         picture = name == "office:binary-data" and self._frames and self._frames[-1].pictures
         return self._collect(Collected(), PartKind.PICTURES if picture else PartKind.EMBEDDED)
 
@@ -256,7 +255,6 @@ class OdtBody(OdtText):
         return self._collect(Collected(*address), PartKind.SCRIPTS)
 
     def _collect(self, collected: Collected, kind: PartKind) -> Iterator[None]:
-        """Make what is inside an element a part."""
         yield from self._received_by(collected)
         if collected.content:
             self.account.add_part(kind, collected.digest())
@@ -290,7 +288,6 @@ class OdtBody(OdtText):
         self.account.add_text(kind, between.join(attributes.get(name, "") for name in names.split()), about)
 
     def _sequence(self, name: str, attributes: Attributes) -> Iterator[None]:
-        """Read the number of a caption; all are computed in one way."""
         return self._hide(hidden=attributes.get("text:display") == "none")
 
     def _variable(self, name: str, attributes: Attributes) -> None:
@@ -298,7 +295,6 @@ class OdtBody(OdtText):
         self.account.add_text(OutsideKind.CODE, value, attributes.get("text:name", ""))
 
     def _choice(self, name: str, attributes: Attributes) -> Iterator[None]:
-        """Read a field or a control that shows one of several entries."""
         label = attributes.get("text:name") or attributes.get("loext:alias", "")
         choices, words = list[str](), self._words_from_here()
         self._choices.append(choices)

@@ -228,7 +228,6 @@ class _Control:
 
     @property
     def label(self) -> str:
-        """What a person calls it."""
         return self._first("form:name", "form:label")
 
     def shown(self) -> str:

@@ -338,7 +338,6 @@ class WordBody(WordText):
         self.account_form(control)
 
     def _content(self, name: str, attributes: Attributes) -> None:
-        """Begin the content of a content control."""
         if self._controls and self._controls[-1].ticked is not None:
             self._box = self._controls[-1].ticked
 
@@ -389,7 +388,6 @@ class WordBody(WordText):
         self.background = True
 
     def _alternatives(self, name: str, attributes: Attributes) -> Iterator[None]:
-        """Read a choice between versions of a drawing."""
         self._choices.append((self.given, False))
         yield
         self._choices.pop()
@@ -478,7 +476,6 @@ class WordBody(WordText):
         return self.package.relations(self.part).get(identifier) if identifier else None
 
     def _refer(self, relation: PartRelation | None, name: str) -> None:
-        """Account for what an element refers to."""
         if relation is None:
             return
         target, kind = relation.target, _KINDS.get(relation.kind, PartKind.OTHER)
@@ -525,7 +522,6 @@ class WordBody(WordText):
             self.account_part(PartKind.EMBEDDED, self.package.embedded_digest(target))
 
     def _insert(self, heading: str, level: int, text: str) -> None:
-        """Insert a section of another document."""
         self.given += 1
         paragraphs = [paragraph for paragraph in text.split("\n\n") if paragraph.strip()]
         if self._places or self._deleted:

@@ -24,19 +24,15 @@ class _FormulaElement:
     arguments: dict[str, list[Row]] = field(default_factory=dict)
 
     def all(self, name: str) -> list[Row]:
-        """An argument that may come several times."""
         return self.arguments.get(name, [])
 
     def one(self, name: str) -> Row:
-        """An argument; empty if it has none."""
         return [*chain.from_iterable(self.all(name))]
 
     def text(self, name: str) -> str:
-        """The text of an argument."""
         return joined(self.one(name))
 
     def is_on(self, name: str, default: str = "0") -> bool:
-        """Whether a switch among the properties is on."""
         return self.values.get(name, default) not in ("0", "off", "false")
 
 
@@ -83,7 +79,6 @@ class WordFormula:
 
 
 def _shaped(tag: str, names: str) -> Callable[[_FormulaElement], Row]:
-    """Write the arguments with these names as an element of MathML."""
     return lambda of: element(tag, [of.one(name) for name in names.split()])
 
 

@@ -182,7 +182,6 @@ class _ListLevel(NumberedLevel):
     style: str = ""
 
     def take(self, name: str, attributes: Attributes) -> None:
-        """Take one of its properties."""
         value = attributes.get("w:val", "")
         match name:
             case "w:start":

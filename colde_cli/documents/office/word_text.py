@@ -197,7 +197,6 @@ class WordText(Body):
         return self.page_numbers and field.name in PAGE_NUMBERS
 
     def _show(self, text: str, letters: Letters) -> None:
-        """Add text that a reader sees to its paragraph or formula."""
         paragraph = self._paragraphs[-1]
         if letters.font:
             text = symbols(letters.font, text)

@@ -157,7 +157,6 @@ class AnnotationReader:
         return target, box
 
     def _comment(self, annotation: Handle, mark: str) -> None:
-        """Add the words of a comment, after the name of its author."""
         hidden = bool(pdfium.FPDFAnnot_GetFlags(annotation) & HIDDEN)
         said = _string(annotation, b"Contents") or _string(annotation, b"State")
         # A rich text is XHTML.

@@ -164,7 +164,6 @@ def _goes_on(lines: Sequence[Line], at: int, place: int) -> bool:
 
 
 def _printed_alike(one: Line, other: Line) -> bool:
-    """Whether two lines have the same words, type and ends."""
     same = one.text == other.text and one.style == other.style
     return same and abs(one.x0 - other.x0) < _HAIR and abs(one.x1 - other.x1) < _HAIR
 
@@ -282,7 +281,6 @@ class _EdgeLine:
 
     @property
     def level(self) -> int:
-        """Its height in steps."""
         return round(self.line.base / _STEP)
 
 

@@ -79,7 +79,6 @@ def leave_out_contents(lines: Sequence[Line], headings: Collection[int], account
 
 
 def _blocks(lines: Sequence[Line], headings: Collection[int]) -> Iterator[list[_Entry]]:
-    """Yield lists of lines that end in numbers, with few other lines between them."""
     block: list[_Entry] = []
     between: list[int] = []
     for index, line in enumerate(lines):

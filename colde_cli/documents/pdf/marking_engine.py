@@ -162,7 +162,6 @@ class PageAnnotator:
             made[NameObject("/Count")] = NumberObject(len(entry["entries"]))  # it is shown open
 
     def _entry(self, entry: dict[str, Any], parent: Handle) -> Handle:
-        """Make an entry with those under it; they are shown closed."""
         made = stored({"/Title": TextStringObject(entry["title"])})
         self._add(made)
         made[NameObject("/Parent")] = parent.indirect_reference
@@ -239,7 +238,6 @@ class SheetWriter:
         return {**entry, "place": place, "entries": [self.moved_entry(one) for one in entry["entries"]]}
 
     def _page(self, number: int, x: float, forms: Handle) -> bytes:
-        """Draw a page into a half of the sheet, with its frame and the texts above it."""
         page = self._pages[number - 1]
         box = _shown_box(page)
         turn = page.rotation % 360 // 90 * 90
@@ -264,7 +262,6 @@ class SheetWriter:
         return b"\n".join([*drawn, frame.encode(), *self._head(number, left, scale * wide)])
 
     def _form(self, page: Handle, box: list[float]) -> Handle:
-        """Make the content of a page a form."""
         resources = page.get("/Resources")
         resources = None if resources is None else resources.get_object().clone(self.writer)
         group = page["/Group"].get_object().clone(self.writer) if "/Group" in page else None
@@ -273,7 +270,6 @@ class SheetWriter:
         return self.writer._add_object(form_of(box, data, Resources=resources, Group=group).flate_encode())
 
     def _head(self, number: int, left: float, width: float) -> Iterator[bytes]:
-        """Draw the two texts above a page."""
         name, pages = self._names[number - 1]
         limit = min(_MAX_LETTERS, int((width - _PAGE_NAMES) / (0.55 * _SIZE)))
         name = name if len(name) <= limit else f"{name[: limit - 1]}…"
@@ -286,7 +282,6 @@ class SheetWriter:
 
 
 def _moved(quad: dict[str, Any], place: tuple[int, Matrix]) -> dict[str, Any]:
-    """Move a piece of a line from its page to a sheet."""
     sheet, (a, b, c, d, e, f) = place
     pairs = zip(quad["points"][::2], quad["points"][1::2], strict=True)
     return {"page": sheet, "points": [value for x, y in pairs for value in (a * x + c * y + e, b * x + d * y + f)]}

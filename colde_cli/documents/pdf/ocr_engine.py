@@ -241,7 +241,6 @@ def _sides(quads: Array) -> Array:
 
 
 def _cut_out(pixels: Array, quad: Array) -> Array:
-    """The pixels of a line, made level."""
     import cv2
     import numpy as np
 
@@ -252,7 +251,6 @@ def _cut_out(pixels: Array, quad: Array) -> Array:
 
 
 def _ink(crop: Array) -> Array:
-    """Which pixels of a line are ink: letters, dark on light or light on dark."""
     import cv2
 
     grey = cv2.cvtColor(crop, cv2.COLOR_BGR2GRAY)

@@ -59,7 +59,6 @@ class _Box:
         return self.top - self.foot
 
     def is_level(self, other: _Box) -> bool:
-        """Whether it is in the same row as another."""
         if (self.page, self.angle) != (other.page, other.angle):
             return False
         common = min(self.top, other.top) - max(self.foot, other.foot)
@@ -172,7 +171,6 @@ class PagePlaces:
         return place - passage.start
 
     def _rows(self, passage: Span, part: Span) -> list[list[_Box]]:
-        """Divide the letters of a part of a passage into pieces of lines."""
         shift = self._shift(passage)
         rows: list[list[_Box]] = []
         for offset in range(part.start, part.end if shift is not None else part.start):
@@ -225,7 +223,6 @@ class PagePlaces:
 
 
 def _solid(text: str) -> str:
-    """Remove blanks and soft hyphens."""
     return "".join(text.replace(SOFT_HYPHEN, "").split())
 
 

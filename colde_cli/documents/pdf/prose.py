@@ -107,7 +107,6 @@ def is_initial(letter: Line, line: Line) -> bool:
 
 
 def _is_caption(line: Line) -> bool:
-    """Whether a line begins as a caption does."""
     # The first letter alone settles most lines.
     return line.text[:1] in _CAPTION_LETTERS and _CAPTION.match(line.text) is not None
 

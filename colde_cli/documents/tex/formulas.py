@@ -175,7 +175,6 @@ class Formulas:
         return f" {unicodedata.normalize('NFC', text + chr(0x338)) if text else ''} "
 
     def _told(self, name: str, cursor: Cursor) -> str:
-        """Tell of a label, or of what takes room but is not printed."""
         group = cursor.group()
         if not group:
             return self._other(name, cursor)
@@ -260,7 +259,6 @@ def _fraction(above: str, below: str) -> str:
 
 
 def _operand(text: str) -> str:
-    """Put in parentheses what is more than one number, letter or sign."""
     text = text.strip()
     return text if len(text) <= 1 or _NUMBER.fullmatch(text) else f"({text})"
 
@@ -281,7 +279,6 @@ def _resolve(text: str, *, cells: bool = False) -> str:
 
 
 def _piece(match: re.Match[str], before: str, after: str) -> str:
-    """Write a script, a root or a fraction between two characters."""
     text = match[3].strip()
     room = " " if after.isalnum() and text[-1:].isalnum() else ""
     if match[2] == _SCRIPT:

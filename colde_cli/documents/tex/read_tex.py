@@ -118,7 +118,6 @@ CopyrightYear crdata terms category city country supervisor degree university de
 supervisors
 """)
 def _front(reader: Scanner, name: str, cursor: Cursor) -> None:
-    """Read a text of the title page, even before the document begins."""
     text = _worded(reader, name, cursor)
     if reader.inline:
         reader.write(f" {text} ")
@@ -129,7 +128,6 @@ def _front(reader: Scanner, name: str, cursor: Cursor) -> None:
 
 @_on("markboth markright lhead chead rhead fancyhead ihead ohead lfoot cfoot rfoot fancyfoot ifoot ofoot")
 def _head(reader: Scanner, name: str, cursor: Cursor) -> None:
-    """Account for a running head or foot."""
     kind = OutsideKind.FOOTERS if name.endswith("foot") else OutsideKind.HEADERS
     for _ in range(2 if name == "markboth" else 1):
         start = cursor.at
@@ -161,7 +159,6 @@ def _let(reader: Scanner, _: str, cursor: Cursor) -> None:
 
 @_on("newif")
 def _new_condition(reader: Scanner, _: str, cursor: Cursor) -> None:
-    """Declare a condition, with the two commands that set it."""
     if match := cursor.take(_NEW_CONDITION):
         condition = match[1]
         reader.toggles.setdefault(f"if{condition}", False)
@@ -171,7 +168,6 @@ def _new_condition(reader: Scanner, _: str, cursor: Cursor) -> None:
 
 @_on("item bibitem")
 def _item(reader: Scanner, name: str, cursor: Cursor) -> None:
-    """Begin an item of a list, or a reference."""
     reader.flush()
     start = cursor.at
     option = cursor.option()
@@ -191,7 +187,6 @@ def _item(reader: Scanner, name: str, cursor: Cursor) -> None:
 
 @_on("textsuperscript textsubscript textsuperior textinferior up")
 def _script(reader: Scanner, name: str, cursor: Cursor) -> None:
-    """Write a super- or subscript of the running text."""
     if group := cursor.group():
         text = reader.words(group)
         write = lowered if name in ("textsubscript", "textinferior") else raised
@@ -270,7 +265,6 @@ def _told(reader: Scanner, name: str, cursor: Cursor) -> None:
 
 @_on("href")
 def _link(reader: Scanner, _: str, cursor: Cursor) -> None:
-    """Read the words of a link; its target is a text outside."""
     values, _options = cursor.arguments()
     group = cursor.group()
     words = reader.words(group) if group else ""
@@ -281,7 +275,6 @@ def _link(reader: Scanner, _: str, cursor: Cursor) -> None:
 
 @_on("input include subfile import subimport includefrom subincludefrom")
 def _input(reader: Scanner, name: str, cursor: Cursor) -> None:
-    """Account for a file that is to be read here."""
     start = cursor.at
     values, _ = cursor.arguments(2 if "import" in name or "from" in name else 1)
     file = "".join(values)
@@ -299,7 +292,6 @@ def _input(reader: Scanner, name: str, cursor: Cursor) -> None:
     "printbibliography pgfplotstableread csvreader csvautotabular externaldocument",
 )
 def _listing(reader: Scanner, name: str, cursor: Cursor) -> None:
-    """Account for a file of code, of references or of pages."""
     reader.bibliography |= name in ("bibliography", "printbibliography")
     start = cursor.at
     values, options = cursor.arguments({"printbibliography": 0, "inputminted": 2}.get(name, 1))
@@ -356,7 +348,6 @@ def _comment(reader: Scanner, _: str, cursor: Cursor) -> None:
 
 @_on("multicolumn multirow")
 def _spanning(reader: Scanner, name: str, cursor: Cursor) -> None:
-    """Begin a cell over several columns or rows; what is in it is read as text."""
     values, _ = cursor.arguments(2)
     after = cursor.at
     cursor.option()
@@ -402,7 +393,6 @@ _on(ACCENTS)(Scanner.accent)
 
 @_on(FORMULA_COMMANDS)
 def _in_formula(reader: Scanner, name: str, cursor: Cursor) -> None:
-    """Read a fraction or the like that stands in the running text."""
     reader.write(reader.formulas.command(name, cursor))
 
 
