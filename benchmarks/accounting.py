@@ -8,16 +8,16 @@ files that lose most, then the sums. The share that matters is `nowhere`: words 
 
 from __future__ import annotations
 
-import argparse
 import csv
 import re
 import subprocess
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from script import arguments
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import SUPPORTED_SUFFIXES, read
@@ -135,23 +135,18 @@ def files(places: list[Path]) -> Iterator[Path]:
         yield from (file for file in found if file.suffix.lower() in SUPPORTED_SUFFIXES and file.is_file())
 
 
-def main() -> int:
+def main() -> None:
     """Print the worst files and the sums."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("places", type=Path, nargs="+")
-    parser.add_argument("--csv", type=Path)
-    parser.add_argument("--most", type=int, default=400, help="files to read")
-    parser.add_argument("--worst", type=int, default=15, help="files to print")
-    arguments = parser.parse_args()
+    options = arguments(__doc__, "places...", csv=Path, most=400, worst=15)
     rows: list[Words] = []
-    for file in files(arguments.places):
+    for file in files(options.places):
         reference = found_elsewhere(file)
-        if reference is None or sum(reference.values()) < _FEWEST or len(rows) >= arguments.most:
+        if reference is None or sum(reference.values()) < _FEWEST or len(rows) >= options.most:
             continue
         if (row := compare(file, reference)) is not None:
             rows.append(row)
     rows.sort(key=lambda row: -row.nowhere / row.all)
-    for row in rows[: arguments.worst]:
+    for row in rows[: options.worst]:
         share = 100 * row.nowhere / row.all
         print(f"{share:6.1f} % of {row.all:6} nowhere{' (warned)' if row.warned else ''}  {row.file.name}")
     total, body, beside = (sum(getattr(row, name) for row in rows) for name in ("all", "body", "beside"))
@@ -161,13 +156,12 @@ def main() -> int:
     print(f"{100 * beside / total:.2f} % beside it, {100 * (total - body - beside) / total:.2f} % nowhere")
     print(f"{len(lossy)} files with over 10 % not in the body, {sum(not row.warned for row in lossy)} not warned of")
     print(f"{len(bad)} files with over 1 % nowhere, {sum(not row.warned for row in bad)} of them not warned of")
-    if arguments.csv:
-        with arguments.csv.open("w", newline="", encoding="utf-8") as file_:
+    if options.csv:
+        with options.csv.open("w", newline="", encoding="utf-8") as file_:
             writer = csv.writer(file_)
             writer.writerow(["file", "words", "body", "beside", "nowhere", "warned"])
             writer.writerows((row.file.name, row.all, row.body, row.beside, row.nowhere, row.warned) for row in rows)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

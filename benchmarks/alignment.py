@@ -1,34 +1,21 @@
-"""Measure what `colde diff` says about sections and passages: agreement with labels, planted edits, matching.
+"""Measure what `colde diff` says about sections and passages: agreement with labels, planted edits.
 
     python benchmarks/alignment.py sections FOLDER... [--cases 60] [--no-model] [--no-cosine] [--csv FILE]
-    python benchmarks/alignment.py disagreements FOLDER [--cases 120] [--show 20] [--seed 0] [--no-model]
     python benchmarks/alignment.py planted FOLDER... [--cases 40] [--each 3] [--whole]
-    python benchmarks/alignment.py assignment FOLDER... [--cases 60]
 
 `sections`: FOLDER holds `docs.jsonl.gz` and `section_diffs.jsonl.gz` with computed labels of version pairs. F1 of which
 section answers which, and macro-F1 over what became of a section (same, changed, added, removed, moved). Compared with
 difflib on section texts, difflib on headings, and the assignment of section vectors with the largest sum of cosines
 from 0.5 (`scipy.optimize.linear_sum_assignment`).
 
-`disagreements`: the same data. Prints random sections whose partner or state differs from the label, at most two of a
-version pair, for a reader to judge; for each alleged partner the share of common words in order.
-
 `planted`: FOLDER holds `docs.jsonl.gz`. Plants edits (planting.py) and reports recall of every kind and the precision
 of each finding. False flags are those of pairs without an edit, per 100 unchanged passages. Only passages without a
 partner in wording are encoded; `--whole` encodes the documents first, whose chunks rule some passages out.
-
-`assignment`: data as for `sections`. Counts passages that get another partner if each round of matching maximises the
-sum of scores instead of taking the best first; wording alone.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
-import gzip
-import json
-import os
-import platform
 import random
 import time
 from collections import Counter
@@ -37,11 +24,11 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from planting import EDITS, Edit, Planted, plant_edits
 from scipy.optimize import linear_sum_assignment
+from script import arguments, document_of, machine, records
 
 from colde_cli.documents.document import Document, Part, Span, assemble
 from colde_cli.documents.passages import passages
@@ -50,10 +37,7 @@ from colde_cli.encoder.loading import open_encoder
 from colde_cli.encoder.vector_cache import Cache
 from colde_cli.scoring.score import cosines
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.similarity import alignment as alignment_module
 from colde_cli.similarity.alignment import align
-from colde_cli.similarity.candidates import PairCandidate, wording
-from colde_cli.similarity.matching import Matching
 from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.pairs import Alignment, PassagePair, State
 from colde_cli.similarity.section_changes import SectionChange, SectionState, section_changes
@@ -94,14 +78,12 @@ class VersionPair:
 
 def version_pairs(folder: Path, count: int, seed: int = 0) -> Iterator[VersionPair]:
     """A sample of the version pairs of a data set."""
-    with gzip.open(folder / "section_diffs.jsonl.gz", "rt", encoding="utf-8") as lines:
-        cases = [json.loads(line) for line in lines]
+    cases = list(records(folder, "section_diffs"))
     chosen = random.Random(seed).sample(cases, min(count, len(cases)))
     wanted = {case[side] for case in chosen for side in ("old", "new")}
-    with gzip.open(folder / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
-        records = {record["id"]: record for record in map(json.loads, lines) if record["id"] in wanted}
+    rows = {record["id"]: record for record in records(folder) if record["id"] in wanted}
     for case in chosen:
-        old, new = records[case["old"]], records[case["new"]]
+        old, new = rows[case["old"]], rows[case["new"]]
         yield VersionPair(f"{case['old']} {case['new']}", _document(old), _document(new), _truth(case))
 
 
@@ -160,9 +142,10 @@ def _told(labels: Labels, change: SectionChange) -> None:
 
 def by_difflib(case: VersionPair, *, headings: bool) -> Labels:
     """Labels from difflib on lists of texts or headings: equal runs are partners, replaced runs too, in order."""
-    of = heading if headings else body
-    left = [of(case.a, n) for n in range(len(case.a.sections))]
-    right = [of(case.b, n) for n in range(len(case.b.sections))]
+    left, right = (
+        [section.heading if headings else body(document, n) for n, section in enumerate(document.sections)]
+        for document in (case.a, case.b)
+    )
     labels = Labels()
     for _, i, j, k, n in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         common = min(j - i, n - k)
@@ -192,11 +175,6 @@ def body(document: Document, index: int) -> str:
     """The words of a section, its heading left out."""
     section = document.sections[index]
     return " ".join(document.text[section.body_start : section.span.end].split())
-
-
-def heading(document: Document, index: int) -> str:
-    """The heading of a section."""
-    return document.sections[index].heading
 
 
 @dataclass
@@ -246,74 +224,9 @@ def table(tallies: dict[str, Tally]) -> str:
     """The figures as text."""
     lines = [f"{'':22s} pair F1  macro F1  " + "  ".join(f"{state:>7s}" for state in STATES)]
     for name, tally in tallies.items():
-        states = "  ".join(f"{tally.state_f1(state):7.3f}" for state in STATES)
-        lines.append(f"{name:22s} {tally.pair_f1:7.3f}  {tally.macro_f1:8.3f}  {states}")
+        pair, macro, *states = tally.figures()
+        lines.append(f"{name:22s} {pair:>7s}  {macro:>8s}  " + "  ".join(f"{state:>7s}" for state in states))
     return "\n".join(lines)
-
-
-_PER_PAIR = 2
-_SHOWN = 260
-
-
-@dataclass(frozen=True)
-class Disagreement:
-    """A section whose state and partner, (state, index), differ between `colde diff` and the label."""
-
-    case: VersionPair
-    side: str
-    section: int
-    ours: tuple[str, int | None]
-    label: tuple[str, int | None]
-
-    @property
-    def kind(self) -> str:
-        """Label and state, as text."""
-        return f"{self.label[0]} -> {self.ours[0]}"
-
-
-def disagreements(case: VersionPair, found: Labels) -> list[Disagreement]:
-    """List disagreements of both sides; a pair that differs only in state is listed once, for A."""
-    listed = []
-    for side, mine, label in (("a", found.a, case.truth.a), ("b", found.b, case.truth.b)):
-        partners, silver = _partners(found, side), _partners(case.truth, side)
-        for section, state in label.items():
-            one = (mine.get(section, ""), partners.get(section))
-            two = (state, silver.get(section))
-            if one != two and not (side == "b" and one[1] is not None and one[1] == two[1]):
-                listed.append(Disagreement(case, side, section, one, two))
-    return listed
-
-
-def _partners(labels: Labels, side: str) -> dict[int, int]:
-    pairs = sorted(labels.pairs)
-    return dict(pairs) if side == "a" else {b: a for a, b in pairs}
-
-
-def told(item: Disagreement) -> str:
-    """Describe a disagreement."""
-    own, other = (item.case.a, item.case.b) if item.side == "a" else (item.case.b, item.case.a)
-    lines = [f"{item.case.name}   {item.side}[{item.section}] {_shown(own, item.section)}"]
-    for name, (state, partner) in (("label", item.label), ("ours", item.ours)):
-        lines.append(f"  {name}: {state}" + (f", partner [{partner}]" if partner is not None else ""))
-        if partner is not None:
-            alike = _alike(own, item.section, other, partner)
-            lines.append(f"      {alike:.2f} {_shown(other, partner)}")
-    best = max(range(len(other.sections)), key=lambda n: _alike(own, item.section, other, n))
-    if best not in (item.label[1], item.ours[1]):
-        alike = _alike(own, item.section, other, best)
-        lines.append(f"  most alike: [{best}] {alike:.2f} {_shown(other, best)}")
-    return "\n".join(lines)
-
-
-def _alike(own: Document, i: int, other: Document, j: int) -> float:
-    left, right = (tuple(body(d, n).casefold().split()) for d, n in ((own, i), (other, j)))
-    return wording(left, right)
-
-
-def _shown(document: Document, index: int) -> str:
-    text = body(document, index)
-    cut = text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]} ... {text[-_SHOWN // 2 :]}"
-    return f"{heading(document, index)[:70]!r} ({len(text.split())} words) {cut}"
 
 
 NUMERIC = {FlagKind.NUMBER, FlagKind.DATE, FlagKind.AMOUNT, FlagKind.PERCENTAGE, FlagKind.UNIT}
@@ -409,7 +322,7 @@ def covered(pairs: list[PassagePair], side: str, span: Span) -> float:
     """The share of a passage that is shown as one-sided, or marked in a redline."""
     total = 0
     for pair in pairs:
-        own, text = (pair.a, pair.a_text) if side == "a" else (pair.b, pair.b_text)
+        own = pair.a if side == "a" else pair.b
         if not (pair.a and pair.b):
             total += sum(_shared(span, passage.span) for passage in own)
         elif own:
@@ -417,7 +330,6 @@ def covered(pairs: list[PassagePair], side: str, span: Span) -> float:
             shift = own[0].span.start
             marks = [edit.a if side == "a" else edit.b for edit in pair.edits]
             total += sum(_shared(span, Span(mark.start + shift, mark.end + shift)) for mark in marks)
-            del text
     return total / len(span)
 
 
@@ -427,12 +339,8 @@ def _shared(one: Span, two: Span) -> int:
 
 def documents(folder: Path, count: int, seed: int = 1) -> Iterator[Document]:
     """A sample of a data set."""
-    with gzip.open(folder / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
-        records = [json.loads(line) for line in lines]
-    long = [record for record in records if sum(len(s["text"]) for s in record["sections"]) > 8000]
-    for record in random.Random(seed).sample(long, min(count, len(long))):
-        parts = [Part(section["heading"], section["text"]) for section in record["sections"]]
-        yield assemble(record["id"], record.get("title", ""), parts)
+    long = [record for record in records(folder) if sum(len(s["text"]) for s in record["sections"]) > 8000]
+    yield from map(document_of, random.Random(seed).sample(long, min(count, len(long))))
 
 
 def run_planted(folders: list[Path], cases: int, each: int, encoder: DocumentEncoder | None, whole: bool) -> None:
@@ -450,38 +358,6 @@ def run_planted(folders: list[Path], cases: int, each: int, encoder: DocumentEnc
             found.add(case, alignment)
     print(found.report())
     print(f"{taken:.0f} s of alignment")
-
-
-class Optimal(Matching):
-    """Matching by the largest sum of scores."""
-
-    def take(self, good: list[tuple[float, int, PairCandidate]]) -> None:
-        """Choose among candidates."""
-        table = np.zeros((1 + max((c.a for *_, c in good), default=0), 1 + max((c.b for *_, c in good), default=0)))
-        scores = {(c.a, c.b): c.score for *_, c in good}
-        for worth, offset, candidate in good:
-            table[candidate.a, candidate.b] = worth - 1e-4 * min(offset, 100)
-        for a, b in zip(*linear_sum_assignment(-table), strict=True):
-            if (int(a), int(b)) in scores:
-                self.add(int(a), int(b), scores[int(a), int(b)])
-
-
-def run_assignment(folders: list[Path], cases: int) -> None:
-    """Match both ways, count, print."""
-    for folder in folders:
-        differ = total = 0
-        for case in version_pairs(folder, cases):
-            greedy = partners_of(align(case.a, case.b, None))
-            with patch.object(alignment_module, "Matching", Optimal):
-                optimal = partners_of(align(case.a, case.b, None))
-            differ += sum(greedy[passage] != optimal[passage] for passage in greedy)
-            total += len(greedy)
-        print(f"{folder.name}: {differ} of {total} passages of A differ")
-
-
-def partners_of(alignment: Alignment) -> dict[int, tuple[int, ...]]:
-    """Index of each passage of A to the indices of its partners in B."""
-    return {p.index: tuple(q.index for q in pair.b) for pair in alignment.pairs for p in pair.a}
 
 
 def _foreign(document: Document) -> list[str]:
@@ -512,50 +388,20 @@ def run_sections(
             csv.writer(file, lineterminator="\n").writerows([header, *rows])
 
 
-def run_disagreements(folders: list[Path], cases: int, count: int, seed: int, encoder: DocumentEncoder | None) -> None:
-    """Print random sections on which `colde diff` and the labels differ."""
-    generator = random.Random(seed)
-    for folder in folders:
-        listed: list[Disagreement] = []
-        total = 0
-        for case in version_pairs(folder, cases):
-            of_pair = disagreements(case, ours(case, encoder))
-            total += len(of_pair)
-            listed += generator.sample(of_pair, min(_PER_PAIR, len(of_pair)))
-        kinds = Counter(item.kind for item in listed)
-        print(f"{total} sections disagree; of those at most {_PER_PAIR} of a pair: {dict(kinds.most_common())}")
-        for number, item in enumerate(generator.sample(listed, min(count, len(listed))), 1):
-            print(f"\n{number}. {told(item)}")
-
-
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("measure", choices=("sections", "disagreements", "planted", "assignment"))
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--cases", type=int, help="version pairs of each set, or documents of all sets")
-    parser.add_argument("--each", type=int, default=3, help="planted edits of a kind in a document")
-    parser.add_argument("--show", type=int, default=20, help="disagreements to print")
-    parser.add_argument("--seed", type=int, default=0, help="of the choice of disagreements")
-    parser.add_argument("--whole", action="store_true", help="encode whole documents too")
-    parser.add_argument("--model", default=DEFAULT_MODEL)
-    parser.add_argument("--no-model", action="store_true", help="wording alone")
-    parser.add_argument("--no-cosine", action="store_true", help="without the matching by section cosines")
-    parser.add_argument("--csv", type=Path, help="write the table of `sections` here as well")
-    options = parser.parse_args()
-    cases = options.cases or {"planted": 40, "disagreements": 120}.get(options.measure, 60)
-    wording_only = options.no_model or options.measure == "assignment"
-    encoder = None if wording_only else open_encoder(options.model, device="cpu", cache=Cache.open())
-    names = ", ".join(folder.name for folder in options.folders)
-    print(f"{platform.machine()}, {os.cpu_count()} cores; {names}, {cases} cases, one run")
-    if options.measure == "sections":
-        run_sections(options.folders, cases, encoder, not options.no_cosine, options.csv)
-    elif options.measure == "disagreements":
-        run_disagreements(options.folders, cases, options.show, options.seed, encoder)
-    elif options.measure == "assignment":
-        run_assignment(options.folders, cases)
-    else:
+    options = arguments(
+        __doc__, "measure", "folders...",
+        cases=0, each=3, whole=False, model=DEFAULT_MODEL, no_model=False, no_cosine=False, csv=Path,
+    )  # fmt: skip
+    planted = str(options.measure) == "planted"
+    cases = options.cases or (40 if planted else 60)
+    encoder = None if options.no_model else open_encoder(options.model, device="cpu", cache=Cache.open())
+    print(f"{machine()}; {', '.join(folder.name for folder in options.folders)}, {cases} cases, one run")
+    if planted:
         run_planted(options.folders, cases, options.each, encoder, options.whole)
+    else:
+        run_sections(options.folders, cases, encoder, not options.no_cosine, options.csv)
 
 
 if __name__ == "__main__":

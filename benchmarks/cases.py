@@ -9,12 +9,12 @@ The manifest is a JSON list of `{"format", "case", "a", "b", "expect"}`, its pat
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+
+from script import arguments
 
 from colde_cli import Model, verify
 from colde_cli.encoder.loading import open_encoder
@@ -72,20 +72,16 @@ def outcome(a: Path, b: Path, encoder: object) -> Outcome:
     )
 
 
-def main() -> int:
+def main() -> None:
     """Print every wrong pair, then counts by format and expectation."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("manifest", type=Path)
-    parser.add_argument("--format", help="only this format, or several with commas")
-    parser.add_argument("--case", help="only cases whose name holds this")
-    arguments = parser.parse_args()
-    folder = arguments.manifest.parent
+    options = arguments(__doc__, "manifest", format=str, case=str)
+    folder = options.manifest.parent
     encoder = open_encoder("colde-minilm-l6")
     counts: Counter[tuple[str, str, bool]] = Counter()
-    for case in json.loads(arguments.manifest.read_text("utf-8")):
-        if arguments.format and case["format"] not in arguments.format.split(","):
+    for case in json.loads(options.manifest.read_text("utf-8")):
+        if options.format and case["format"] not in options.format.split(","):
             continue
-        if arguments.case and arguments.case not in case["case"]:
+        if options.case and options.case not in case["case"]:
             continue
         found = outcome(folder / case["a"], folder / case["b"], encoder)
         right = found.is_right(case["expect"])
@@ -95,8 +91,7 @@ def main() -> int:
     for form, expect in sorted({key[:2] for key in counts}):
         good, bad = counts[form, expect, True], counts[form, expect, False]
         print(f"{form:6} {expect:8} {good:3} of {good + bad}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

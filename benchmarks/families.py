@@ -1,37 +1,27 @@
-"""What `colde dupes` and `colde clusters` find on real documents, and what it costs.
+"""What `colde dupes` finds on real documents, and what it costs.
 
     python benchmarks/families.py versions DATA/doc-versions     # precision and recall for versions of one document
-    python benchmarks/families.py strangers DATA/contracts DATA/wiki   # what is found where nothing is known
     python benchmarks/families.py blocking DATA/contracts --most 300   # pairs that the blocking misses, of all pairs
     python benchmarks/families.py parts DATA/wiki                # documents and halves pasted into volumes
     python benchmarks/families.py growth DATA/*                  # time and memory of 500 to 5,000 texts
-    python benchmarks/families.py subjects FOLDER DATA/contracts # clusters beside those of TF-IDF
 
-A folder of DATA holds `docs.jsonl.gz`, and for `versions` `pairs.jsonl.gz`. `subjects` takes documents as files:
-FOLDER has a folder for each subject, of which `--most` files are taken; the files of the second are grouped by the
-`label` of their documents, found by the names of the files. Vectors in COLDE_CACHE_DIR are used.
+A folder of DATA holds `docs.jsonl.gz`, and for `versions` `pairs.jsonl.gz`.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import platform
 import random
-import resource
-import statistics
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
+from script import arguments, machine, records
 
 from colde_cli.corpus.near_pairs import (
     NearPair,
@@ -42,15 +32,9 @@ from colde_cli.corpus.near_pairs import (
     text_words,
     word_numbers,
 )
-from colde_cli.evaluation.data import json_lines
 
 SHARES = (0.3, 0.4, 0.5, 0.6)
 SIZES = (500, 1000, 2000, 5000)
-
-
-def lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file of JSON Lines."""
-    return (item for _, item in json_lines(path))
 
 
 def text(document: dict[str, Any]) -> str:
@@ -74,14 +58,14 @@ def smaller(pair: NearPair) -> float:
 
 def versions(folder: Path) -> None:
     """Precision and recall on labelled pairs, by `--min-share`."""
-    documents = list(lines(folder / "docs.jsonl.gz"))
+    documents = list(records(folder))
     numbers = {document["id"]: number for number, document in enumerate(documents)}
     started = time.process_time()
     found = {(pair.a, pair.b): pair for pair in near([word_numbers(text_words(text(item))) for item in documents])}
     print(f"{len(documents)} documents, {time.process_time() - started:.1f} s of processor time without reading")
     labelled = [
         (item["label"], found.get((min(a, b), max(a, b))))
-        for item in lines(folder / "pairs.jsonl.gz")
+        for item in records(folder, "pairs")
         for a, b in [(numbers[item["a"]], numbers[item["b"]])]
     ]
     groups = [document.get("group") for document in documents]
@@ -103,20 +87,9 @@ def versions(folder: Path) -> None:
         )
 
 
-def strangers(folder: Path) -> None:
-    """How many pairs are found where versions are rare, and what they are."""
-    documents = list(lines(folder / "docs.jsonl.gz"))
-    found = near([word_numbers(text_words(text(item))) for item in documents])
-    counts = "  ".join(f"{share:.1f}: {sum(smaller(pair) >= share for pair in found)}" for share in SHARES)
-    print(f"{folder.name}: {len(documents)} documents; pairs of versions by --min-share  {counts}")
-    for pair in sorted(found, key=lambda pair: -smaller(pair))[:: max(1, len(found) // 8)][:8]:
-        titles = [str(documents[number].get("title"))[:40] for number in (pair.a, pair.b)]
-        print(f"    {pair.share_a:.2f} {pair.share_b:.2f}  {titles[0]}  |  {titles[1]}")
-
-
 def blocking(folder: Path, most: int) -> None:
     """All pairs compared, beside those that the blocking leaves to compare."""
-    documents = [word_numbers(text_words(text(item))) for item in list(lines(folder / "docs.jsonl.gz"))[:most]]
+    documents = [word_numbers(text_words(text(item))) for item in list(records(folder))[:most]]
     tables = [ShingleTable.of(words) for words in documents]
     listed = {(pair.a, pair.b) for pair in near(documents, 0.3, 0.8)}
     print(f"{folder.name}, {len(documents)} documents, {len(documents) * (len(documents) - 1) // 2:,} pairs")
@@ -131,7 +104,7 @@ def blocking(folder: Path, most: int) -> None:
 def parts(folder: Path) -> None:
     """Whole, halved, cut and edited documents in volumes of ten others."""
     choose = random.Random(0)
-    documents = [text_words(text(item)) for item in lines(folder / "docs.jsonl.gz")]
+    documents = [text_words(text(item)) for item in records(folder)]
     documents = [words for words in documents if len(words) >= 600][:600]
     choose.shuffle(documents)
     kinds: dict[str, Any] = {
@@ -192,7 +165,7 @@ def own_memory() -> float:
 
 def taken_in_turn(folders: Sequence[Path], most: int) -> Iterator[dict[str, Any]]:
     """Documents of all sets, one of each in turn."""
-    sets = [lines(folder / "docs.jsonl.gz") for folder in folders]
+    sets = [records(folder) for folder in folders]
     count = 0
     while sets and count < most:
         for source in list(sets):
@@ -204,135 +177,18 @@ def taken_in_turn(folders: Sequence[Path], most: int) -> Iterator[dict[str, Any]
                 yield document
 
 
-def subjects(folder: Path, labelled: Path, most: int) -> None:
-    """Purity and adjusted Rand index of clusters, with documents that are alone as clusters of one."""
-    sets = [
-        sorted(place.iterdir())[:: max(1, len(list(place.iterdir())) // most)][:most]
-        for place in sorted(folder.iterdir())
-    ]
-    files = [file for chosen in sets for file in chosen]
-    grouped(f"{len(sets)} sets", files, [file.parent.name for file in files])
-    labels = {plain_name(item["id"]): item.get("label") for item in lines(labelled / "docs.jsonl.gz")}
-    files = [file for file in sorted((folder / labelled.name).iterdir()) if labels.get(plain_name(file.stem))]
-    files = files[:: max(1, len(files) // (4 * most))][: 4 * most]
-    grouped(f"{labelled.name} by label", files, [str(labels[plain_name(file.stem)]) for file in files])
-
-
-def plain_name(name: str) -> str:
-    """A name with letters and digits alone."""
-    return "".join(filter(str.isalnum, name))
-
-
-def grouped(name: str, files: Sequence[Path], known: Sequence[str]) -> None:
-    """Clusters of these files beside those of TF-IDF, on what is known of their subjects."""
-    from sklearn.cluster import KMeans
-
-    from colde_cli.corpus.subjects import communities, find_clusters
-    from colde_cli.documents.reading import read
-    from colde_cli.encoder.loading import open_encoder
-    from colde_cli.encoder.vector_cache import Cache
-    from colde_cli.settings import DEFAULT_MODEL
-
-    print(f"{name}: {len(files)} documents, {len(set(known))} subjects")
-    encoder = open_encoder(DEFAULT_MODEL, cache=Cache.open())
-    started = time.process_time()
-    found = find_clusters(files, encoder)
-    spent = time.process_time() - started
-    places = {str(file): place for place, file in enumerate(files)}
-    groups = [[places[member.path] for member in cluster.members] for cluster in found.clusters]
-    judged("colde clusters", groups, known)
-    print(f"    {spent / len(files) * 1000:.0f} ms of processor time a document, {found.encoded} encoded")
-    matrix = tf_idf([read(file).text for file in files])
-    judged("TF-IDF, the same method", communities(len(files), nearest(matrix)), known)
-    exact = KMeans(len(set(known)), n_init=10, random_state=0).fit_predict(matrix)
-    judged(
-        "TF-IDF, k-means, number of subjects given",
-        [np.flatnonzero(exact == number).tolist() for number in set(exact.tolist())],
-        known,
-    )
-
-
-def tf_idf(texts: Sequence[str]) -> Any:  # noqa: ANN401 - a sparse matrix
-    """TF-IDF vectors of unit length."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    return TfidfVectorizer(sublinear_tf=True, stop_words="english", min_df=2).fit_transform(texts)
-
-
-def nearest(matrix: Any, most: int = 15) -> dict[tuple[int, int], float]:  # noqa: ANN401 - a sparse matrix
-    """The closest others of each document."""
-    cosines = (matrix @ matrix.T).toarray()
-    np.fill_diagonal(cosines, -1)
-    links = {}
-    for number, row in enumerate(cosines):
-        for other in np.argsort(-row, kind="stable")[:most].tolist():
-            links[min(number, other), max(number, other)] = float(row[other])
-    return links
-
-
-def judged(name: str, groups: Sequence[Sequence[int]], known: Sequence[str]) -> None:
-    """Print purity and adjusted Rand index."""
-    from sklearn.metrics import adjusted_rand_score
-
-    numbers = list(range(-len(known), 0))  # a document in no group is one of its own
-    for place, group in enumerate(groups):
-        for member in group:
-            numbers[member] = place
-    sizes = Counter(numbers)
-    purity = sum(
-        Counter(label for label, number in zip(known, numbers, strict=True) if number == one).most_common(1)[0][1]
-        for one in sizes
-    ) / len(known)
-    alone = sum(size == 1 for size in sizes.values())
-    rand = adjusted_rand_score(list(known), numbers)
-    median = statistics.median(len(group) for group in groups) if groups else 0
-    sizes_shown = f"{len(groups):3} clusters (median {median:.0f}), {alone:3} alone"
-    print(f"    {name:42} {sizes_shown}, purity {purity:.3f}, ARI {rand:.3f}")
-
-
-def end_to_end(folder: Path) -> None:
-    """`colde dupes` on files of a set, in a process of its own."""
-    with TemporaryDirectory() as place:
-        for number, document in enumerate(lines(folder / "docs.jsonl.gz")):
-            Path(place, f"{number}.txt").write_text(text(document), encoding="utf-8")
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        started = time.monotonic()
-        command = [sys.executable, "-m", "colde_cli", "dupes", place, "-q", "-o", f"{place}/found.json"]
-        subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        value = json.loads(Path(place, "found.json").read_text(encoding="utf-8"))
-    sizes = sorted((len(group["members"]) for group in value["groups"]), reverse=True)
-    print(
-        f"colde dupes, files and start included: {time.monotonic() - started:.1f} s,"
-        f" {after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.1f} s of processor time,"
-        f" {after.ru_maxrss / 1000:.0f} MB; {len(sizes)} groups, the largest {sizes[:5]},"
-        f" {len(value['contained'])} parts"
-    )
-
-
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument("what", choices="versions strangers blocking parts growth one-size subjects".split())
-    parser.add_argument("folders", type=Path, nargs="+")
-    parser.add_argument("--most", type=int, default=60)
-    options = parser.parse_args()
-    if options.what != "one-size":
-        print(f"{platform.machine()}, {os.cpu_count()} cores")
-    if options.what == "growth":
-        growth(options.folders)
-    elif options.what == "one-size":
+    options = arguments(__doc__, "what", "folders...", most=60)
+    what = str(options.what)
+    if what == "one-size":  # of `growth`, which has said which machine it is
         one_size(options.folders, options.most)
-    elif options.what == "subjects":
-        subjects(options.folders[0], options.folders[1], options.most)
-    else:
-        for folder in options.folders:
-            if options.what == "blocking":
-                blocking(folder, options.most)
-            else:
-                {"versions": versions, "strangers": strangers, "parts": parts}[options.what](folder)
-            if options.what in ("versions", "strangers"):
-                end_to_end(folder)
+        return
+    print(machine())
+    if what == "growth":
+        growth(options.folders)
+    for folder in options.folders if what in ("versions", "parts", "blocking") else ():
+        {"versions": versions, "parts": parts, "blocking": partial(blocking, most=options.most)}[what](folder)
 
 
 if __name__ == "__main__":

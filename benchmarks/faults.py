@@ -11,9 +11,7 @@ tests/tiny_backbone.py write them); without it the commands that need labels are
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import ctypes
 import json
 import os
 import random
@@ -30,31 +28,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from index_kills import make_text
+from running import drop_rights, made_up_text
+from script import ROOT, arguments
 
-ROOT = Path(__file__).resolve().parent.parent
 MODEL = ROOT / "models" / "colde-minilm-l6"
 _STEERING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _SECONDS = 300.0
 _OUT = {  # the output of each command, in the folder `out`
-    "diff": "out.json",
-    "diff of folders": "out.html",
-    "diff of versions": "out.json",
-    "rank": "out.json",
-    "index": "out.colde",
-    "text": "out.md",
-    "verify": "",
-    "dupes": "out.json",
-    "clusters": "out.json",
-    "train": "trained",
-    "adapt": "profile",
-    "calibrate": "calibrated",
-    "evaluate": "out.json",
-    "export": "",
-    "models": "",
-    "cache": "",
-    "doctor": "",
-    "serve": "",
+    **dict.fromkeys(("diff", "diff of versions", "rank", "dupes", "clusters", "evaluate"), "out.json"),
+    **{"diff of folders": "out.html", "index": "out.colde", "text": "out.md"},
+    **{"train": "trained", "adapt": "profile", "calibrate": "calibrated"},
+    **dict.fromkeys(("verify", "export", "models", "cache", "doctor", "serve"), ""),
 }
 
 
@@ -69,13 +53,13 @@ class Place:
 
     def __post_init__(self) -> None:
         generator = random.Random(0)
-        text = make_text(generator)
+        text = made_up_text(generator)
         for number, name in enumerate(self.names):
             (self.folder / name).write_text(f"{text}\nThe price of this is {number} euros.\n", encoding="utf-8")
         for folder in ("corpus", "other"):
             (self.folder / folder).mkdir()
             for number in range(8):
-                changed = f"{make_text(generator)}\nThe {folder} costs 9 euros.\n"
+                changed = f"{made_up_text(generator)}\nThe {folder} costs 9 euros.\n"
                 (self.folder / folder / f"{number}{self.names[0]}").write_text(changed, encoding="utf-8")
         for name in ("out", "cache", "tmp"):
             (self.folder / name).mkdir()
@@ -86,14 +70,7 @@ class Place:
         """The arguments of a command; without `output` it prints."""
         a, b, c = (str(self.folder / name) for name in self.names)
         corpus, other = str(self.folder / "corpus"), str(self.folder / "other")
-        labels = [
-            "--docs",
-            f"{self.data}/docs.jsonl.gz",
-            "--pairs",
-            f"{self.data}/pairs.jsonl.gz",
-            "--device",
-            "cpu",
-        ]
+        labels = ["--docs", f"{self.data}/docs.jsonl.gz", "--pairs", f"{self.data}/pairs.jsonl.gz", "--device", "cpu"]
         found = {
             "diff": ["diff", a, b],
             "diff of folders": ["diff", corpus, other],
@@ -143,18 +120,7 @@ class Place:
         )
 
 
-_QUICK = [
-    "--epochs",
-    "1",
-    "--batch-size",
-    "8",
-    "--set",
-    "projection=16",
-    "--validation",
-    "0.4",
-    "--device",
-    "cpu",
-]
+_QUICK = "--epochs 1 --batch-size 8 --set projection=16 --validation 0.4 --device cpu".split()
 
 
 @dataclass(frozen=True)
@@ -183,12 +149,6 @@ def finish(process: subprocess.Popen[bytes], note: str = "") -> Outcome:
 
 
 _SERVES = 12.0
-
-
-def drop_rights() -> None:
-    """Make permissions count for root too, also after the start of another program."""
-    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
 Fault = Callable[[Place, str], Outcome]
@@ -224,12 +184,8 @@ def read_only(place: Place, name: str) -> Outcome:
 
 def no_home(place: Place, name: str) -> Outcome:
     """HOME is a folder that is not there; nothing names a cache."""
-    place.environment |= {
-        "HOME": "/proc/nonexistent",
-        "COLDE_CACHE_DIR": "",
-        "XDG_CACHE_HOME": "",
-        "XDG_DATA_HOME": "",
-    }
+    place.environment |= dict.fromkeys(("COLDE_CACHE_DIR", "XDG_CACHE_HOME", "XDG_DATA_HOME"), "")
+    place.environment["HOME"] = "/proc/nonexistent"
     return finish(place.start(place.command(name), drop_rights))
 
 
@@ -313,7 +269,7 @@ def changing(place: Place, name: str) -> Outcome:
         generator = random.Random(1)
         while not over.is_set():
             for path in paths:
-                path.write_text(make_text(generator)[: generator.randrange(2_000)], encoding="utf-8")
+                path.write_text(made_up_text(generator)[: generator.randrange(2_000)], encoding="utf-8")
             time.sleep(0.001)
 
     thread = threading.Thread(target=write)
@@ -376,7 +332,7 @@ FAULTS: dict[str, Fault] = {
     "400 columns": _columns(400),
     "hostile names": lambda place, name: finish(place.start(place.command(name, output=False))),
 }
-_NO_OUTPUT = ("verify", "export", "models", "cache", "doctor", "serve")
+_NO_OUTPUT = tuple(name for name, out in _OUT.items() if not out)
 _NAMES = ("\u202egnp.\x1b[31m\x07a.md", "b\u2066\x9b1m.md", "c\r.md")
 
 
@@ -421,11 +377,7 @@ def a_place(fault: str, data: Path | None) -> Iterator[Place]:
 def main() -> None:
     """Run and print; status 1 if a row is not good."""
     global _data  # noqa: PLW0603 - of the whole program
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--only", default="", help="a pattern of faults")
-    parser.add_argument("--commands", default=",".join(_OUT))
-    parser.add_argument("--data", type=Path)
-    options = parser.parse_args()
+    options = arguments(__doc__, only="", commands=",".join(_OUT), data=Path)
     _data = options.data and options.data.resolve()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs in the background
     bad = 0

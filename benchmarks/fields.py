@@ -1,16 +1,9 @@
-"""Measure what the statistics of a field are worth, and whether its percentiles are uniform.
+"""Measure whether the percentiles of a field are uniform.
 
-    python benchmarks/fields.py DATA... [--split test] [--model NAME] [--splits 20] [--percentiles]
+    python benchmarks/fields.py DATA... [--split test] [--model NAME] [--splits 20]
 
-DATA are folders with `docs.jsonl.gz` and `pairs.jsonl.gz` (docs/training-data.md). For each, the ROC-AUC of
-
-- the model as `colde diff` scores, and within the field of the documents of its pairs, as `colde rank` scores;
-- all baselines: those of chunk vectors with the field's centre, those of words with counts of training documents;
-
-with 95 % intervals, and the difference of each from the score within the field (paired bootstrap of documents).
-`--percentiles` leaves this part out.
-
-For the percentiles, the documents are cut in two at random, many times. One half makes a profile, and the other half is
+DATA are folders with `docs.jsonl.gz` and `pairs.jsonl.gz` (docs/training-data.md).
+The documents of the pairs are cut in two at random, many times. One half makes a profile, and the other half is
 paired off: every document stands in one pair, so pairs are independent. If percentiles mean what they say, they are
 uniform (Kolmogorov-Smirnov). So few pairs would hide a small departure. Therefore the distance is also given for all
 pairs of the other half, which are not independent and have no p, with the share of pairs that are said to be "closer
@@ -19,38 +12,19 @@ than 95 %" and "closer than 99 %" of pairs. No label is used. Needs the `evaluat
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kstest
+from script import arguments
 
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.loading import learn_field
 from colde_cli.encoder.vector_cache import Cache
 from colde_cli.evaluation.data import EvaluationSet, read_evaluation_sets
-from colde_cli.evaluation.measure import MeasurementPlan, evaluate
-from colde_cli.evaluation.systems import BASELINES, DOCS, ModelSystem, make_baselines
+from colde_cli.evaluation.systems import ModelSystem
 from colde_cli.scoring.profile import Field
 from colde_cli.scoring.score import scores_with_many
-
-
-def print_figures(evaluation_set: EvaluationSet, systems: list[ModelSystem], split: str) -> None:
-    """The ROC-AUC of each system, and its difference from the first."""
-    baselines = make_baselines(list(BASELINES), systems[0])
-    plan = MeasurementPlan(split, retrieval=False)
-    result = evaluate([*systems, *baselines], [evaluation_set], plan).sets[0]
-    print(f"{result.name}: {result.pairs} pairs of {result.documents} documents")
-    tests = {test.system: test.difference for test in result.tests if test.figure == "auc"}
-    for item in result.results:
-        auc = item.figures["auc"]
-        line = f"  {item.system:<14} {auc.value:.4f} ({auc.low or 0:.3f} to {auc.high or 0:.3f})"
-        if item.system in tests:
-            gap = tests[item.system]
-            line += f"   against the field {gap.value:+.4f} ({gap.low or 0:+.3f} to {gap.high or 0:+.3f})"
-        print(line)
 
 
 def print_uniformity(evaluation_set: EvaluationSet, system: ModelSystem, splits: int) -> None:
@@ -91,24 +65,13 @@ def percentiles(documents: list[Encoding], field: Field, encoder: Encoder) -> ND
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument("data", nargs="+", type=Path)
-    parser.add_argument("--split", default="test")
-    parser.add_argument("--model", default="colde-minilm-l6")
-    parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--percentiles", action="store_true")
-    options = parser.parse_args()
+    options = arguments(__doc__, "data...", split="test", model="colde-minilm-l6", splits=20)
     encoder = Encoder.load(options.model, device="cpu", cache=Cache.open())
     for folder in options.data:
-        pairs = folder / "pairs.jsonl.gz"
-        (evaluation_set,) = read_evaluation_sets([folder / "docs.jsonl.gz"], [pairs], [], options.split)
-        field = ModelSystem("field", encoder, retrieval=False, field=DOCS)
-        served = ModelSystem("served", encoder, retrieval=False)
-        if options.percentiles:
-            print(f"{folder.name}, {len(field.encodings(evaluation_set))} documents")
-        else:
-            print_figures(evaluation_set, [field, served], options.split)
-        print_uniformity(evaluation_set, field, options.splits)
+        (labelled,) = read_evaluation_sets([folder / "docs.jsonl.gz"], [folder / "pairs.jsonl.gz"], [], options.split)
+        system = ModelSystem("field", encoder, retrieval=False)
+        print(f"{folder.name}, {len(system.encodings(labelled))} documents")
+        print_uniformity(labelled, system, options.splits)
 
 
 if __name__ == "__main__":

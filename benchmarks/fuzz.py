@@ -1,4 +1,4 @@
-"""Fuzz every reader with atheris, and tell what was found: `python benchmarks/fuzz.py --minutes 20 -o FOLDER`.
+"""Fuzz every reader with atheris, and tell what was found: `python benchmarks/fuzz.py --minutes 20 --output FOLDER`.
 
 Needs `pip install atheris` (libFuzzer for Python; Linux and macOS). Each target of `fuzzing/targets.py` runs in a
 process of its own, for the given minutes of processor time, in rounds, so that a run that is stopped has tried all of
@@ -9,12 +9,11 @@ them. A run on the same FOLDER goes on with its inputs.
     FOLDER/NAME/state.json  runs, seconds of processor time, refusals by class
 
 A finding is an error that is not one of colde's own, a broken promise of a document, more than 20 s of processor time
-or 1 GB of memory for one input. To see the error of one: `python benchmarks/fuzz.py --only NAME --replay FILE`.
+or 1 GB of memory for one input. To see the errors of inputs in FOLDER/NAME: `--check FOLDER`.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 import json
@@ -27,13 +26,14 @@ import time
 import traceback
 from collections import Counter
 from pathlib import Path
-from typing import Any
+
+from script import arguments
 
 HERE = Path(__file__).resolve().parent
 MAX_SECONDS = 20.0
 MAX_BYTES = 1 << 30
 _ROUND = 150.0
-_LONGEST = {"index": 400_000, "candidates": 40_000, "pdf": 60_000, "pdf-lines": 60_000, "model": 60_000}
+_LONGEST = {"candidates": 40_000, "pdf": 60_000, "pdf-lines": 60_000, "model": 60_000}
 """Bytes of an input at most; for the others 12,000."""
 _STACKS = ("RecursionError", "MemoryError")
 
@@ -159,17 +159,6 @@ def _memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
-def replay(name: str, file: Path) -> None:
-    """Run one input and show the error."""
-    from fuzzing.targets import TARGETS
-
-    before = time.process_time()
-    try:
-        TARGETS[name].run(file.read_bytes())
-    finally:
-        print(f"{time.process_time() - before:.2f} s, {_memory() / 1e6:.0f} MB")
-
-
 def check(folder: Path) -> int:
     """Run all inputs in FOLDER/NAME; print those that are findings, and return how many."""
     from fuzzing.targets import TARGETS
@@ -202,7 +191,7 @@ def in_rounds(names: list[str], folder: Path, minutes: float) -> None:
         for name in waiting:
             left = min(_ROUND, 60 * minutes - Record(folder / name).seconds)
             before = Record(folder / name).seconds
-            command = [sys.executable, __file__, "--target", name, "--seconds", str(left), "-o", str(folder)]
+            command = [sys.executable, __file__, "--target", name, "--seconds", str(left), "--output", str(folder)]
             used = resource.getrusage(resource.RUSAGE_CHILDREN)
             with (folder / name / "log").open("ab") as log:
                 status = subprocess.run(command, stdout=log, stderr=log, check=False).returncode
@@ -233,31 +222,20 @@ def table(names: list[str], folder: Path) -> str:
 
 def main() -> None:
     """Fuzz all readers, or one."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=20.0, help="processor time of each reader")
-    parser.add_argument("--only", help="names of readers, separated by commas")
-    parser.add_argument("--replay", type=Path, help="run this input, with --only NAME")
-    parser.add_argument("--check", type=Path, help="run the inputs of a folder, FOLDER/NAME/*, as the tests do")
-    parser.add_argument("-o", "--output", type=Path, default=Path("fuzzed"), help="folder of inputs and findings")
-    parser.add_argument("--target", help=argparse.SUPPRESS)
-    parser.add_argument("--seconds", type=float, help=argparse.SUPPRESS)
-    arguments: Any = parser.parse_args()
+    options = arguments(__doc__, minutes=20.0, only=str, check=Path, output=Path("fuzzed"), target=str, seconds=0.0)
     sys.path.insert(0, str(HERE))
-    folder = arguments.output.resolve()
-    if arguments.target:
-        fuzz(arguments.target, folder / arguments.target, arguments.seconds)
+    folder = options.output.resolve()
+    if options.target:
+        fuzz(options.target, folder / options.target, options.seconds)
         return
-    if arguments.check:
-        sys.exit(1 if check(arguments.check) else 0)
-    if arguments.replay:
-        replay(arguments.only, arguments.replay)
-        return
+    if options.check:
+        sys.exit(1 if check(options.check) else 0)
     from fuzzing.targets import TARGETS
 
-    names = arguments.only.split(",") if arguments.only else list(TARGETS)
+    names = options.only.split(",") if options.only else list(TARGETS)
     for name in names:
         Record(folder / name)
-    in_rounds(names, folder, arguments.minutes)
+    in_rounds(names, folder, options.minutes)
 
 
 if __name__ == "__main__":

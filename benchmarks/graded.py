@@ -10,16 +10,15 @@ threshold and the calibration of short texts (`scoring.fit.SHORT_TEXTS`): two of
 
 from __future__ import annotations
 
-import argparse
 import csv
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq
 from scipy.stats import spearmanr
+from script import arguments
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from colde_cli.documents.builder import DocumentBuilder
@@ -82,10 +81,9 @@ def served(pairs: Sequence[tuple[str, str]]) -> dict[str, Floats]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument("file", type=Path)
+    options = arguments(__doc__, "file")
     csv.field_size_limit(10**8)
-    with parser.parse_args().file.open(encoding="utf-8", newline="") as file:
+    with options.file.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     grades = np.array([float(row["label"]) for row in rows])
     pairs = [(row["sec_a_text"], row["sec_b_text"]) for row in rows]

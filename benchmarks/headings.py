@@ -9,9 +9,7 @@ distance). Versions of one work count as one in the mean over works. Needs the e
 
 from __future__ import annotations
 
-import argparse
 import json
-import platform
 import re
 import statistics
 import time
@@ -23,6 +21,7 @@ from pathlib import Path
 
 from lxml import etree
 from rapidfuzz import fuzz
+from script import arguments, machine
 
 from colde_cli.documents.headings.evidence import survey
 from colde_cli.documents.headings.find import find_headings
@@ -254,10 +253,10 @@ def _is_free(title: str, free: set[str]) -> bool:
     return title in free or any(fuzz.ratio(title, other) >= 88 for other in free)
 
 
-def headings_of(answer: Answer, *, outline: bool) -> list[str]:
-    """Headings of a PDF that was read, with or without its bookmarks."""
+def headings_of(answer: Answer) -> list[str]:
+    """Headings of a PDF that was read, by its bookmarks too."""
     scene = survey(text_lines(answer.read)[0])
-    return [heading.text for heading in find_headings(scene, answer.outline if outline else ())]
+    return [heading.text for heading in find_headings(scene, answer.outline)]
 
 
 def summarise(scores: dict[str, Score]) -> str:
@@ -281,49 +280,26 @@ def summarise(scores: dict[str, Score]) -> str:
     )
 
 
-@dataclass(slots=True)
-class Table:
-    """Rows of the table, with bookmarks (True) and without."""
-
-    scores: dict[bool, dict[str, Score]] = field(default_factory=lambda: {True: {}, False: {}})
-    pages: int = 0
-    seconds: float = 0.0
-
-    def measure(self, name: str, path: Path, truth: Truth) -> str:
-        """Read one document and score it; returns its row."""
-        started = time.perf_counter()
-        with path.open("rb") as file:
-            answer = run_reader(file, None, 1, 0)
-        for outline in (True, False):
-            self.scores[outline][name] = score(headings_of(answer, outline=outline), truth)
-        self.seconds += time.perf_counter() - started
-        self.pages += answer.pages
-        both = [self.scores[outline][name] for outline in (True, False)]
-        figures = "   ".join(f"{one.precision:.2f} {one.recall:.2f} {one.f1:.2f}" for one in both)
-        marked = "" if answer.outline else "   (none)"
-        return f"{name:24} {answer.pages:5} {len(truth.headings):5}   {figures}{marked}"
-
-
 def main() -> None:
     """Print a table per document and the means."""
-    parser = argparse.ArgumentParser(description="Headings found against annotated PDFs.")
-    parser.add_argument("folder", type=Path, help="PDFs, and gt/ with their truth")
-    parser.add_argument("--errors", action="store_true", help="list what is wrong and what is missed")
-    options = parser.parse_args()
-    table = Table()
-    print(f"{'document':24} pages  true   with bookmarks   without   (P R F1)")
+    options = arguments(__doc__, "folder", errors=False)
+    scores: dict[str, Score] = {}
+    pages, started = 0, time.perf_counter()
+    print(f"{'document':24} pages  true   P R F1")
     for name, truth in sorted(load_truth(options.folder / "gt").items()):
         path = options.folder / f"{name}.pdf"
         if name in UNUSABLE or not path.exists():
             continue
-        print(table.measure(name, path, truth))
+        with path.open("rb") as file:
+            answer = run_reader(file, None, 1, 0)
+        one = scores[name] = score(headings_of(answer), truth)
+        pages += answer.pages
+        figures = f"{one.precision:.2f} {one.recall:.2f} {one.f1:.2f}"
+        print(f"{name:24} {answer.pages:5} {len(truth.headings):5}   {figures}")
         if options.errors:
-            one = table.scores[True][name]
             print(f"    wrong: {list(one.wrong)}\n    missed: {list(one.missed)}")
-    print(f"\nwith bookmarks     {summarise(table.scores[True])}")
-    print(f"without bookmarks  {summarise(table.scores[False])}")
-    pace = table.pages / table.seconds
-    print(f"{table.pages} pages in {table.seconds:.1f} s, {pace:.0f} pages/s; {platform.platform()}")
+    print(f"\n{summarise(scores)}")
+    print(f"{pages} pages in {time.perf_counter() - started:.1f} s; {machine()}")
 
 
 if __name__ == "__main__":

@@ -13,10 +13,6 @@ or 4 GB). Seconds are those of processors, of a command and its readers together
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import ctypes
-import importlib
 import os
 import re
 import resource
@@ -24,36 +20,24 @@ import signal
 import sys
 import tempfile
 import threading
-import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
-from colde_cli.commands.app import main as main_of_colde
-from colde_cli.documents.sandbox import end_idle
+from running import drop_rights, forked, load
+from script import arguments
 
 MAX_SECONDS, MAX_SECONDS_OF_OCR = 20.0, 240.0
 MAX_MEGABYTES, MAX_MEGABYTES_OF_OCR = 1024.0, 4096.0
 _HANGS = 900.0
 _MAX_PROCESSOR, _MAX_PROCESSOR_OF_OCR = 60, 600
 _ADDRESS_SPACE, _ADDRESS_SPACE_OF_OCR = 4 << 30, 8 << 30
-_LOADED = (
-    "numpy",
-    "onnxruntime",
-    "tokenizers",
-    "rich.console",
-    "rich.markdown",
-    "colde_cli.model_api",
-    "colde_cli.views.json",
-)
 _TEXTS = (
     "# Rent\n\nThe tenant pays rent of 900 euros a month to the landlord.\n\n# Term\n\nThe lease ends in May.\n",
     "# Method\n\nWe sampled the water of nine lakes.\n\n# Result\n\nMost fish live near the shore.\n",
 )
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_VERSION = 0x20080522  # of the structures of capget(2)
-_FAILED = 70
 
 
 @dataclass(frozen=True)
@@ -94,10 +78,9 @@ class Run:
 
 def run(*arguments: str | Path) -> Run:
     """Run `colde` in a process of its own, forked after the libraries are loaded; one that hangs is killed."""
+    by_ocr = "--ocr" in arguments
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = os.fork()
-        if not process:
-            be_colde(out.fileno(), err.fileno(), *map(str, arguments))
+        process = forked(arguments, out.fileno(), err.fileno(), partial(confine, by_ocr))
         watchdog = threading.Timer(_HANGS, os.kill, (process, signal.SIGKILL))
         watchdog.start()
         _, status, used = os.wait4(process, 0)
@@ -107,50 +90,16 @@ def run(*arguments: str | Path) -> Run:
         for file in (out, err):
             file.seek(0)
             texts.append(file.read().decode(errors="replace"))
-    status = os.waitstatus_to_exitcode(status)
-    return Run(
-        status,
-        *texts,
-        seconds=used.ru_utime + used.ru_stime,
-        megabytes=used.ru_maxrss / 1024,
-        by_ocr="--ocr" in arguments,
-    )
+    seconds, megabytes = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    return Run(os.waitstatus_to_exitcode(status), *texts, seconds, megabytes, by_ocr)
 
 
-def be_colde(out: int, err: int, *arguments: str) -> NoReturn:
-    """Run the command line, confined: without root's right to pass over permissions, and within an address space."""
-    status = _FAILED
-    try:
-        for number, opened in enumerate((os.open(os.devnull, os.O_RDONLY), out, err)):
-            os.dup2(opened, number)
-        by_ocr = "--ocr" in arguments
-        most = _ADDRESS_SPACE_OF_OCR if by_ocr else _ADDRESS_SPACE
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        seconds = _MAX_PROCESSOR_OF_OCR if by_ocr else _MAX_PROCESSOR
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        drop_rights()
-        sys.argv = ["colde", *arguments]
-        main_of_colde()
-        status = 0
-    except SystemExit as ended:
-        status = int(ended.code or 0)
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        with contextlib.suppress(OSError, ValueError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        end_idle()
-        os._exit(status)
-
-
-def drop_rights() -> None:
-    """Make permissions count for root too."""
-    if sys.platform == "linux" and os.geteuid() == 0:
-        libc, header, sets = ctypes.CDLL(None), (ctypes.c_uint32 * 2)(_VERSION, 0), (ctypes.c_uint32 * 6)()
-        libc.capget(header, sets)
-        sets[0] &= ~(1 << 1 | 1 << 2)  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-        libc.capset(header, sets)
+def confine(by_ocr: bool) -> None:
+    """Take root's right to pass over permissions, and limit the address space and the processor time."""
+    most, seconds = (_ADDRESS_SPACE_OF_OCR, _MAX_PROCESSOR_OF_OCR) if by_ocr else (_ADDRESS_SPACE, _MAX_PROCESSOR)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    drop_rights()
 
 
 @dataclass
@@ -172,11 +121,6 @@ class Row:
         self.megabytes = max(self.megabytes, *(one.megabytes for one in runs))
 
 
-def file_runs(file: Path, ocr: str | None) -> list[Run]:
-    """Read a file, by OCR if there is a mode of it."""
-    return [run("text", file, *(("--ocr", ocr) if ocr else ()))]
-
-
 def model_runs(folder: Path, work: Path) -> list[Run]:
     """Compare with a model, and describe it."""
     a, b = work / "a.md", work / "b.md"
@@ -191,14 +135,8 @@ def model_runs(folder: Path, work: Path) -> list[Run]:
 
 def main() -> None:
     """Run everything and print the table; status 1 if something did not end well."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument("folder", type=Path, help="of files, or of model folders")
-    parser.add_argument("--only", default="", help="a pattern of names")
-    parser.add_argument("--ocr", help="read files by OCR: auto or always")
-    parser.add_argument("-v", "--verbose", action="store_true", help="show every first line")
-    options = parser.parse_args()
-    for name in _LOADED:
-        importlib.import_module(name)
+    options = arguments(__doc__, "folder", only="", ocr=str, verbose=False)
+    load()
     rows: dict[str, Row] = {}
     bad = 0
     with tempfile.TemporaryDirectory() as work:
@@ -207,7 +145,11 @@ def main() -> None:
                 continue
             is_model = path.is_dir()
             kind = path.name.partition("_")[0] if is_model else path.suffix or "none"
-            runs = model_runs(path, Path(work)) if is_model else file_runs(path, options.ocr)
+            runs = (
+                model_runs(path, Path(work))
+                if is_model
+                else [run("text", path, *(("--ocr", options.ocr) if options.ocr else ()))]
+            )
             rows.setdefault(kind, Row()).add(runs)
             problems = [problem for one in runs for problem in one.problems]
             if runs[0].status == 2 and path.name.isprintable() and path.name not in runs[0].err:

@@ -1,7 +1,7 @@
 """How an index grows: time to index and to search, memory and bytes, up to a million documents.
 
     python benchmarks/index_scale.py [--documents 500 1000 2000 5000 100000 1000000] [--chunks 20] [--folder DIR]
-                                     [--plot scale.svg] [--json scale.json] [--from scale.json]
+                                     [--plot scale.svg] [--json scale.json] [--earlier scale.json]
 
 Documents are made up: chunk vectors around one of 1,000 topics, words drawn by Zipf's law. They are written straight
 into the tables of an index, as reading and encoding take the same time whatever the size. Measured are
@@ -18,11 +18,9 @@ into the tables of an index, as reading and encoding take the same time whatever
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
-import platform
 import resource
 import shutil
 import statistics
@@ -31,12 +29,13 @@ import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from script import ROOT, arguments, machine
 
 from colde_cli.corpus import side_file
 from colde_cli.corpus.index_reader import Index
@@ -51,7 +50,6 @@ from colde_cli.encoder.vector_cache import Cache, digest
 from colde_cli.scoring.lexicon import BUCKETS, Terms
 from colde_cli.scoring.profile import ARRAYS
 
-ROOT = Path(__file__).resolve().parent.parent
 TEXT = "A well gives water, and a pump lifts it into the tower by night."
 TOPICS, WORDS, TEMPLATES = 1_000, 600, 4_000
 
@@ -114,43 +112,40 @@ class MadeUp:
             yield record[:start] + values + record[start + len(values) :]
 
 
-def fill(folder: Path, count: int, encoder: DocumentEncoder, chunks: int) -> float:
-    """Write an index of so many documents; returns processor seconds, those of making up templates left out."""
-    made = MadeUp(encoder, chunks)
-    started = time.process_time()
+Rows = Iterable[tuple[bytes | str, int, bytes, bytes]]
+"""Of each document the headings, the number of its chunks, the record of its text and that of its vectors."""
+
+
+def fill(folder: Path, rows: Rows, encoder: DocumentEncoder) -> None:
+    """Write documents straight into an index."""
     with writing(folder, make=True) as index:
-        connection = index.connection
-        connection.execute("BEGIN")
+        run = index.connection.execute
+        run("BEGIN")
         info, centre = encoder.info, None if encoder.centre is None else encoder.centre.tobytes()
-        connection.execute(
+        run(
             "INSERT INTO models (number, family, name, precision, centre) VALUES (1, ?, ?, ?, ?)",
             (encoder.family, info.name, info.precision, centre),
         )
-        connection.execute("INSERT OR REPLACE INTO meta VALUES ('model', 1)")
-        connection.execute("INSERT INTO roots (number, path, glob) VALUES (1, ?, NULL)", (b"/made-up",))
-        text = (zlib.crc32(made.text), made.text)
-        for number, record in enumerate(made.vectors(count), 1):
+        run("INSERT OR REPLACE INTO meta VALUES ('model', 1)")
+        run("INSERT INTO roots (number, path, glob) VALUES (1, ?, NULL)", (b"/made-up",))
+        for number, (headings, chunks, text, vectors) in enumerate(rows, 1):
             key = digest(number.to_bytes(8, "little"))
-            connection.execute(
+            run(
                 "INSERT INTO contents (number, key, title, words, pages, warnings, headings, reading, checksum, record)"
-                " VALUES (?, ?, '\"\"', 100, NULL, '[]', '[]', ?, ?, ?)",
-                (number, key, b"", *text),
+                " VALUES (?, ?, '\"\"', 100, NULL, '[]', ?, x'', ?, ?)",
+                (number, key, headings, zlib.crc32(text), text),
             )
-            connection.execute(
+            run(
                 "INSERT INTO documents (number, path, root, key, content, size, mtime_ns, checked_ns)"
                 " VALUES (?, ?, 1, ?, ?, ?, 0, 0)",
                 (number, b"/made-up/%08d.txt" % number, key, number, 1000 + number * 7919 % 1_000_000),
             )
-            connection.execute(
-                "INSERT INTO vectors (model, content, chunks, checksum, record) VALUES (1, ?, ?, ?, ?)",
-                (number, chunks, zlib.crc32(record), record),
-            )
+            run("INSERT INTO vectors VALUES (1, ?, ?, ?, ?)", (number, chunks, zlib.crc32(vectors), vectors))
             if number % 20_000 == 0:
-                connection.execute("COMMIT")
-                connection.execute("BEGIN")
-        connection.execute("COMMIT")
+                run("COMMIT")
+                run("BEGIN")
+        run("COMMIT")
         learn(index, encoder)
-    return time.process_time() - started
 
 
 def learn(index: Index, encoder: DocumentEncoder) -> None:
@@ -209,8 +204,10 @@ def measure(count: int, base: Path, encoder: DocumentEncoder, chunks: int) -> Ro
     folder, query = base / f"{count}.colde", base / "query.txt"
     query.write_text(TEXT, encoding="utf-8")
     try:
-        write = fill(folder, count, encoder, chunks)
+        made = MadeUp(encoder, chunks)
         started = time.process_time()
+        fill(folder, (("[]", chunks, made.text, record) for record in made.vectors(count)), encoder)
+        write, started = time.process_time() - started, time.process_time()
         with Index.open(folder) as index:
             side_file.refresh(index, encoder)
         first = time.process_time() - started
@@ -279,20 +276,15 @@ def short(number: int) -> str:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--documents", type=int, nargs="*", default=[500, 1000, 2000, 5000, 10**5, 10**6])
-    parser.add_argument("--chunks", type=int, default=20)
-    parser.add_argument("--folder", type=Path, help="where the indexes are made; default: a temporary folder")
-    parser.add_argument("--plot", type=Path)
-    parser.add_argument("--json", type=Path, help="also write the figures")
-    parser.add_argument("--from", dest="earlier", type=Path, nargs="+", default=[], help="figures of earlier runs")
-    options = parser.parse_args()
-    earlier = [Row(**row) for path in options.earlier for row in json.loads(path.read_text(encoding="utf-8"))]
+    sizes = [500, 1000, 2000, 5000, 10**5, 10**6]
+    options = arguments(__doc__, documents=sizes, chunks=20, folder=Path, plot=Path, json=Path, earlier=Path)
+    rows: list[Row] = []
+    if options.earlier is not None:  # figures of an earlier run, to be in the plot
+        rows = [Row(**row) for row in json.loads(options.earlier.read_text(encoding="utf-8"))]
     encoder = open_encoder(cache=Cache.open())
-    print(f"{platform.machine()}, {os.cpu_count()} cores; {options.chunks} chunks a document")
+    print(f"{machine()}; {options.chunks} chunks a document")
     names = "write first query processor cold MB index side".split()
     print(f"{'documents':>9} {' '.join(f'{name:>9}' for name in names)} recall")
-    rows = earlier
     with tempfile.TemporaryDirectory(dir=options.folder) as base:
         for count in options.documents:
             row = measure(count, Path(base), encoder, options.chunks)

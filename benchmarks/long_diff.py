@@ -6,17 +6,13 @@
 `join` makes a long PDF of pages of others, in the order given; two versions are made by leaving out, moving or
 exchanging parts. `measure` runs the command in fresh processes and prints, of the median run, seconds and the most
 memory that the process and its readers held at one time (resident, shared pages counted once for each). Seconds of
-processors, all cores together, say more than those of the clock where other work runs. Then the seconds of every step,
-measured in one process.
+processors, all cores together, say more than those of the clock where other work runs. `colde diff -v` tells the
+seconds of every step.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
 import re
-import resource
 import statistics
 import subprocess
 import sys
@@ -25,6 +21,8 @@ from pathlib import Path
 
 import psutil
 from pypdf import PdfReader, PdfWriter
+from running import children_seconds
+from script import arguments, machine
 
 _PART = re.compile(r"(?P<path>.+?\.pdf)(?::(?P<first>\d+)-(?P<last>\d+))?", re.IGNORECASE)
 
@@ -45,7 +43,7 @@ def join(target: Path, parts: list[str]) -> int:
 
 def run(command: list[str]) -> tuple[float, float, float]:
     """Run a command: seconds of the clock, seconds of processors, and peak memory with its children in MB."""
-    start, before, peak = time.perf_counter(), _processors(), 0
+    start, before, peak = time.perf_counter(), children_seconds(), 0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         watched = psutil.Process(process.pid)
         while process.poll() is None:
@@ -53,13 +51,7 @@ def run(command: list[str]) -> tuple[float, float, float]:
             time.sleep(0.05)
     if process.returncode > 1:
         raise SystemExit(process.returncode)
-    return time.perf_counter() - start, _processors() - before, peak / 1e6
-
-
-def _processors() -> float:
-    """Seconds that ended children, and theirs, have used of all processors."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return time.perf_counter() - start, children_seconds() - before, peak / 1e6
 
 
 def _memory(process: psutil.Process) -> int:
@@ -72,71 +64,26 @@ def _memory(process: psutil.Process) -> int:
     return total
 
 
-def steps(a: str, b: str) -> None:
-    """Print the seconds of every step."""
-    from colde_cli.documents.reading import read
-    from colde_cli.encoder.encoder import Encoder
-    from colde_cli.similarity.alignment import align
-    from colde_cli.similarity.comparison import compare_encodings
-    from colde_cli.views.json import comparison_json
-
-    clock = _Clock()
-    documents = [read(a), read(b)]
-    clock.tell("read, one after the other")
-    encoder = Encoder.load(device="cpu", cache=None)
-    first, second = encoder.encode_many(documents)
-    clock.tell(f"encode {first.tokens} + {second.tokens} tokens")
-    compare_encodings(first, second, encoder, passages=False)
-    clock.tell("scores")
-    align(documents[0], documents[1], None)
-    clock.tell("align by wording alone (once more than the command does)")
-    comparison = compare_encodings(first, second, encoder)
-    clock.tell(f"align {len(comparison.passages)} pairs, with meaning (and the scores once more)")
-    changes = comparison.section_changes
-    clock.tell(f"{len(changes)} changes of sections")
-    clock.tell(f"JSON of {len(comparison_json(comparison))} characters")
-
-
-class _Clock:
-    def __init__(self) -> None:
-        self._since = time.perf_counter(), time.process_time()
-
-    def tell(self, what: str) -> None:
-        wall, used = time.perf_counter() - self._since[0], time.process_time() - self._since[1]
-        print(f"  {wall:6.2f} s, {used:6.2f} s of processors  {what}", flush=True)
-        self._since = time.perf_counter(), time.process_time()
-
-
 def measure(a: str, b: str, repetitions: int, format: str) -> None:
     """Run and print."""
     command = [sys.executable, "-m", "colde_cli", "diff", a, b, "--no-cache", "--quiet", "--format", format]
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(machine())
     found = [run(command) for _ in range(repetitions)]
     seconds, used, memory = (statistics.median(values) for values in zip(*found, strict=True))
     print(
         f"{Path(a).name} {Path(b).name}: {seconds:.1f} s, {used:.1f} s of processors, peak {memory:.0f} MB, "
         f"{repetitions} runs"
     )
-    steps(a, b)
 
 
 def main() -> None:
     """Join or measure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="what", required=True)
-    joining = commands.add_parser("join")
-    joining.add_argument("target", type=Path)
-    joining.add_argument("parts", nargs="+")
-    measuring = commands.add_parser("measure")
-    measuring.add_argument("a")
-    measuring.add_argument("b")
-    measuring.add_argument("--repetitions", type=int, default=3)
-    measuring.add_argument("--format", default="json")
-    options = parser.parse_args()
-    if options.what == "join":
-        print(f"{options.target}: {join(options.target, options.parts)} pages")
+    options = arguments(__doc__, "what", "files...", repetitions=3, format="json")
+    first, *others = map(str, options.files)
+    if str(options.what) == "join":
+        print(f"{first}: {join(Path(first), others)} pages")
     else:
-        measure(options.a, options.b, options.repetitions, options.format)
+        measure(first, others[0], options.repetitions, options.format)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Measure `colde diff BASE A B --merge`: are all edits of both reviewers there, and all conflicts, and no others?
 
-    python benchmarks/merges.py FOLDER [--seed 0] [-v]
+    python benchmarks/merges.py FOLDER [--seed 0] [--verbose]
 
 FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` (docs/training-data.md, doc-versions). Twenty triples are made: a real
 document as the base (16 Word files, 4 Markdown), and two reviewers' copies. In ten, the first reviewer's is the real
@@ -19,7 +19,6 @@ Copies are Word, Markdown and PDF files. What is measured, of each triple:
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
@@ -33,6 +32,7 @@ from pathlib import Path
 import docx
 from redline_reader import Package, W, resolved
 from remarks import Versions, write_pdf
+from script import arguments
 
 _WORD = re.compile(r"[A-Za-z]{4,}")
 _ITEM = re.compile(r"[^A-Za-z]*$|[*#>|\-+0-9]|.*[<>`_*\\\[\]]")
@@ -259,11 +259,7 @@ def measure(triple: Triple, folder: Path) -> list[str]:
 
 def main() -> None:
     """Print what is wrong, and how many triples are right."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("-v", "--verbose", action="store_true")
-    options = parser.parse_args()
+    options = arguments(__doc__, "folder", seed=0, verbose=False)
     draw = random.Random(options.seed)
     pairs = [(paragraphs(a), paragraphs(b)) for a, b in Versions(options.folder).new_versions()]
     pairs = [(a, b) for a, b in pairs if 40 <= len(a) <= 160 and 0.7 <= SequenceMatcher(None, a, b).ratio() < 1]

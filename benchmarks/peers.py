@@ -1,41 +1,34 @@
-"""Measure colde beside its peers, interleaved in one run, and how close the processor's limits are.
+"""Measure colde beside its peers, interleaved in one run.
 
-    python benchmarks/peers.py FOLDER [--parts encode,read,diff,rank,roofline] [--rounds 5] [--write]
+    python benchmarks/peers.py FOLDER [--parts encode,read,diff,rank] [--rounds 5] [--files 10]
 
 FOLDER holds PDFs. The peers get an environment of their own: a virtual environment over this one, with
 sentence-transformers, fastembed and pdfminer.six, made once (`--environment`). Every contestant is a process that is
 prepared before it is timed. In each round all run in turn, in a new order, so that they meet the same neighbours on the
-machine; a ratio is that of one round. `--write` puts the tables into results/laboratory.md.
+machine; a ratio is that of one round.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import platform
 import random
 import statistics
 import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import thread_time
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from script import ROOT, arguments, machine
 
-ROOT = Path(__file__).resolve().parent.parent
 WORKER = Path(__file__).with_name("peers_worker.py")
-SEARCH = Path(__file__).with_name("peers_search.py")
 PACKAGES = ("sentence-transformers>=5,<6", "fastembed", "pdfminer.six")
-PARTS = ("encode", "read", "diff", "rank", "roofline")
-BEGIN, END = "<!-- peers -->", "<!-- end peers -->"
+PARTS = ("encode", "read", "diff", "rank")
 
 _CHUNKS = 24
 """Chunks of the encoding part, all of full length."""
@@ -241,7 +234,7 @@ class Bench:
     def _commands(self, title: str, arguments: list[str], paths: list[str]) -> list[str]:
         with tempfile.TemporaryDirectory() as cache:
             colde = [sys.executable, "-m", "colde_cli", *arguments]
-            plain = [self.peers, str(SEARCH), self.backbone, str(self.tokens), *paths]
+            plain = [self.peers, str(WORKER), "plain", self.backbone, str(self.tokens), *paths]
             commands = {
                 "colde, nothing cached": [*colde, "--no-cache"],
                 "colde, all cached": ["env", f"COLDE_CACHE_DIR={cache}", *colde],
@@ -252,36 +245,6 @@ class Bench:
             ]
             found = play(contestants, self.rounds)
         return [*table(title, found, 1, "s"), ""]
-
-    def roofline(self) -> list[str]:
-        """The processor's limits on one core, measured here, and the share of them that encoding reaches."""
-        from colde_cli.encoder.layout import open_folder
-        from colde_cli.settings import resolve_model
-
-        backbone = open_folder(resolve_model(self.model)).config.backbone
-        hidden, inner, layers = (
-            int(backbone[name]) for name in ("hidden_size", "intermediate_size", "num_hidden_layers")
-        )
-        weights = 2 * layers * (4 * hidden * hidden + 2 * hidden * inner)
-        attention = 2 * layers * 2 * self.tokens * hidden
-        int8, fp32 = peak_int8(), peak_fp32()
-        texts = self.texts()
-        task = {"texts": texts, "tokens": self.tokens, "threads": 1, "warm": True, "model": self.model}
-        (colde,) = play([Contestant("colde", "colde encode", sys.executable, task)], self.rounds)
-        spent = statistics.median(one["processor"] for one in colde.seconds) / (self.tokens * len(texts))
-        least = weights / int8 + attention / fp32
-        return [
-            "| One core, at full chunks | |",
-            "|---|---|",
-            f"| int8 matrices, best of this machine | {int8 / 1e9:,.0f} GOP/s |",
-            f"| fp32 matrices, best of this machine | {fp32 / 1e9:,.0f} GFLOP/s |",
-            f"| weights of a token | {weights / 1e6:.1f} MOP, {1e6 * weights / int8:.1f} µs at the int8 limit |",
-            f"| attention of a token, {self.tokens} tokens | {attention / 1e6:.2f} MFLOP, "
-            f"{1e6 * attention / fp32:.1f} µs at the fp32 limit |",
-            f"| text to vectors | {1e6 * spent:.1f} µs of processor time a token |",
-            f"| share of the limit | {least / spent:.0%} |",
-            "",
-        ]
 
 
 def export(python: str, backbone: str, tokens: int, folder: Path) -> str:
@@ -304,80 +267,13 @@ def export(python: str, backbone: str, tokens: int, folder: Path) -> str:
     return str(folder)
 
 
-def best_rate(run: Callable[[], object], operations: float) -> float:
-    """Operations a second of processor time, of the fastest of many runs."""
-    run()
-    times = []
-    for _ in range(25):
-        start = thread_time()
-        run()
-        times.append(thread_time() - start)
-    return operations / min(times)
-
-
-def peak_fp32(size: int = 1024) -> float:
-    """FLOP/s of an fp32 product on one core, in ONNX Runtime."""
-    return _product("MatMul", np.ones((size, size), np.float32), size)
-
-
-def peak_int8(size: int = 1024) -> float:
-    """OP/s of a product of uint8 and int8 on one core, in ONNX Runtime."""
-    return _product("MatMulInteger", np.ones((size, size), np.int8), size)
-
-
-def _product(operator: str, weight: NDArray[np.generic], size: int) -> float:
-    import onnxruntime
-    from onnx import TensorProto, helper, numpy_helper
-
-    given, made = TensorProto.FLOAT, TensorProto.FLOAT
-    if operator == "MatMulInteger":
-        given, made = TensorProto.UINT8, TensorProto.INT32
-    graph = helper.make_graph(
-        [helper.make_node(operator, ["x", "w"], ["y"])],
-        "peak",
-        [helper.make_tensor_value_info("x", given, [size, size])],
-        [helper.make_tensor_value_info("y", made, [size, size])],
-        [numpy_helper.from_array(weight, "w")],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    x = np.ones((size, size), np.uint8 if given == TensorProto.UINT8 else np.float32)
-    return best_rate(lambda: session.run(None, {"x": x}), 2.0 * size**3)
-
-
-def machine() -> str:
-    """The processor by its name, its cores, and the versions that matter."""
-    cpu = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    names = [line for line in info.read_text().splitlines() if "model name" in line] if info.exists() else []
-    cpu = names[0].partition(":")[2].strip() if names else cpu
-    load = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
-    return f"{cpu}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}{load}"
-
-
-def write(page: Path, parts: Mapping[str, list[str]]) -> None:
-    """Replace the tables between the markers of a page."""
-    text = page.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    body = "\n".join(line for lines in parts.values() for line in lines).strip()
-    page.write_text(f"{before}{BEGIN}\n{body}\n{END}{after}", encoding="utf-8")
-
-
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--parts", default=",".join(PARTS))
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--files", type=int, default=10)
-    parser.add_argument("--model", default="colde-minilm-l6")
-    parser.add_argument("--backbone", default="sentence-transformers/all-MiniLM-L6-v2")
-    parser.add_argument("--environment", type=Path, default=Path(tempfile.gettempdir()) / "colde-peers")
-    parser.add_argument("--write", action="store_true", help="put the tables into results/laboratory.md")
-    options = parser.parse_args()
+    options = arguments(
+        __doc__, "folder",
+        parts=",".join(PARTS), rounds=5, files=10, model="colde-minilm-l6",
+        backbone="sentence-transformers/all-MiniLM-L6-v2", environment=Path(tempfile.gettempdir()) / "colde-peers",
+    )  # fmt: skip
     from colde_cli.encoder.layout import open_folder
     from colde_cli.learning.backbone import locate
     from colde_cli.settings import resolve_model, usable_cores
@@ -391,13 +287,9 @@ def main() -> None:
         tuple(sorted({1, usable_cores()})),
         options.rounds,
     )
-    parts = {"machine": [f"{machine()}; medians of {options.rounds} interleaved rounds.", ""]}
-    print(*parts["machine"], sep="\n")
+    print(f"{machine()}; medians of {options.rounds} interleaved rounds.\n")
     for part in options.parts.split(","):
-        parts[part] = getattr(bench, part)()
-        print(*parts[part], sep="\n", flush=True)
-    if options.write:
-        write(ROOT / "benchmarks" / "results" / "laboratory.md", parts)
+        print(*getattr(bench, part)(), sep="\n", flush=True)
 
 
 if __name__ == "__main__":

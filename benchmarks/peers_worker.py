@@ -1,7 +1,8 @@
 """One contestant of `peers.py`, in a process of its own: `python peers_worker.py NAME JSON`.
 
 It prepares itself, prints "ready", then runs once for every line on standard input and prints the seconds of wall time
-and of processor time, its children's included. Standard output carries nothing else.
+and of processor time, its children's included. Standard output carries nothing else. `plain BACKBONE TOKENS QUERY.pdf
+FILE.pdf...` is a plain script that ranks.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,29 @@ CONTESTANTS: dict[str, Callable[[dict[str, Any]], Job]] = {
 }
 
 
+def plain_search(backbone: str, tokens: int, paths: Sequence[str]) -> None:
+    """What a plain script with sentence-transformers does for `colde rank` and `colde diff`.
+
+    It reads each PDF with pypdf, cuts the text into pieces of as many words as fill a chunk, encodes them all, and
+    orders the files by the mean of the best cosines of the first one's pieces.
+    """
+    import numpy as np
+    from pypdf import PdfReader
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(backbone, device="cpu")
+    model.max_seq_length = tokens
+    size, texts = int(tokens * 0.75), []
+    for path in paths:
+        words = " ".join(page.extract_text() for page in PdfReader(path).pages).split()
+        texts.append([" ".join(words[start : start + size]) for start in range(0, len(words), size)])
+    vectors = model.encode([text for each in texts for text in each], normalize_embeddings=True)
+    parts = np.split(vectors, np.cumsum([len(each) for each in texts])[:-1])
+    scores = [float((parts[0] @ part.T).max(1).mean()) if len(part) else -1.0 for part in parts]
+    for place in np.argsort(scores)[::-1]:
+        print(f"{scores[place]:.3f} {paths[place]}")
+
+
 def processor_seconds() -> float:
     """Of this process and of its children, those that still run included where the system shows them."""
     spent = sum(os.times()[:4])
@@ -140,6 +164,9 @@ def processor_seconds() -> float:
 
 def main() -> None:
     """Prepare, then run on demand."""
+    if sys.argv[1] == "plain":
+        plain_search(sys.argv[2], int(sys.argv[3]), sys.argv[4:])
+        return
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what libraries print is no answer
     task = json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ between two sentences or in place of as many words. The planted pair of chunks i
 passage. Reported in percent with Wilson's 95 % interval, for each set and kind, one run:
 
     first by ...    how often the planted pair has the highest value of all pairs of chunks: by the cosine of the chunk
-                    vectors, by that cosine with shared wording, and by the explanation matrix E of either
+                    vectors, and by that cosine with shared wording
     found           how often the highest pair of chunks, by cosine with shared wording, holds one part of
                     the passage on both sides; a passage often lies across chunks, whose pairs share nearly as much
     occlusion       how often the document score falls further without the planted chunk of B than without a random one
@@ -16,12 +16,9 @@ passage. Reported in percent with Wilson's 95 % interval, for each set and kind,
 
 from __future__ import annotations
 
-import argparse
-import platform
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +26,7 @@ from numpy.typing import NDArray
 from planting import Case, changed_words, plant_passage
 from rich.console import Console
 from rich.table import Table
+from script import arguments, machine
 
 from colde_cli.documents.document import Chunk, Document, Span
 from colde_cli.encoder.encoder import Encoder, without
@@ -36,7 +34,7 @@ from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.vector_cache import Cache
 from colde_cli.evaluation.data import LabelledPair, read_data, read_pairs
 from colde_cli.scoring.score import cosines, document_scores
-from colde_cli.similarity.chunk_scores import explanation, shared_stretches, with_shared_wording
+from colde_cli.similarity.chunk_scores import shared_stretches, with_shared_wording
 from colde_cli.similarity.comparison import Comparison, compare_encodings
 
 Values = NDArray[np.float32]
@@ -56,17 +54,7 @@ def alike_or_shared(comparison: Comparison) -> Values:
     return with_shared_wording(alike(comparison), stretches)
 
 
-def explained(values: Callable[[Comparison], Values], comparison: Comparison) -> Values:
-    """The explanation matrix E of these values."""
-    return explanation(comparison.attention_a_to_b, comparison.attention_b_to_a, values(comparison))
-
-
-RANKINGS: dict[str, Callable[[Comparison], Values]] = {
-    "cosine": alike,
-    "E, cosine": partial(explained, alike),
-    "cosine + wording": alike_or_shared,
-    "E, cosine + wording": partial(explained, alike_or_shared),
-}
+RANKINGS: dict[str, Callable[[Comparison], Values]] = {"cosine": alike, "cosine + wording": alike_or_shared}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +202,7 @@ def report(findings: Sequence[Finding]) -> Table:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--cases", type=int, default=200, help="of all sets together")
-    parser.add_argument("--model", default="colde-minilm-l6")
-    parser.add_argument("--split", default="test")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = arguments(__doc__, "folders...", cases=200, model="colde-minilm-l6", split="test", seed=0)
     console = Console(width=140)
     findings = []
     with Cache.open() as cache:
@@ -229,7 +211,7 @@ def main() -> None:
         for folder in options.folders:
             for number, case in enumerate(cases(folder, options.split, each, options.seed)):
                 findings.append(examine(case, folder.name, encoder, options.seed + number))
-    console.print(f"{platform.machine()}, model {encoder.info}, {options.split} split, seed {options.seed}")
+    console.print(f"{machine()}, model {encoder.info}, {options.split} split, seed {options.seed}")
     console.print(report(findings))
 
 

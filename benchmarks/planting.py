@@ -1,6 +1,6 @@
 """Change real documents in known ways: reword text, plant a passage into another document, plant edits of six kinds.
 
-Used by planted.py, alignment.py and passage_vectors.py; nothing here is run by itself. All draws follow from a seed.
+Used by planted.py and alignment.py; nothing here is run by itself. All draws follow from a seed.
 `reword` needs no library and no download: synonyms from a list, "A and B" as "B and A", a leading clause put last,
 numbers as words or figures, adverbs dropped. It keeps the meaning, not always good English.
 """

@@ -1,13 +1,13 @@
 """Measure whether `colde diff --comments` places the remarks of reviews, and says right what became of them.
 
-    python benchmarks/remarks.py FOLDER [--tuning] [-v]
+    python benchmarks/remarks.py FOLDER [--verbose]
 
 FOLDER holds `docs.jsonl.gz` with versions of documents (docs/training-data.md, doc-versions). Five reviews with 30
 remarks are planted on five pairs of real versions: comments of a Word file, numbered remarks of two reviewers in
 Markdown with quotations and section numbers, bullets in plain text, a letter without lists, and a PDF with a highlight,
 a note, and remarks by page and line. They were written by hand from what really changed, in words of their own but for
-quotations, which are cut from the documents; three ask for something that is in neither version. `--tuning` takes 14
-other remarks on two other pairs, on which the thresholds were chosen.
+quotations, which are cut from the documents; three ask for something that is in neither version. The thresholds were
+chosen on 14 other remarks on two other pairs.
 
 A remark is right if its verdict is the expected one, and one of the at most three passages that are named as its place,
 or an added passage, holds the words that were meant; one without an answer, if no place is named.
@@ -15,9 +15,6 @@ or an added passage, holds the words that were meant; one without an answer, if 
 
 from __future__ import annotations
 
-import argparse
-import gzip
-import json
 import re
 import tempfile
 import textwrap
@@ -26,6 +23,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
+
+from script import arguments, records
 
 from colde_cli import Model
 from colde_cli.similarity.answers import AnsweredRemark, Answers
@@ -149,37 +148,6 @@ REVIEWS: dict[str, tuple[str, tuple[Planted, ...]]] = {
         ),
     ),
 }
-TUNING: dict[str, tuple[str, tuple[Planted, ...]]] = {
-    "peps-pep-738": (
-        "markdown",
-        (
-            Planted(
-                "Are there enough machines for continuous integration of physical hardware?",
-                "changed|only_added",
-                (a(13, 0, 60), b(13, 355, 60)),
-            ),
-            Planted("Which build system will be used: configure and make?", ADDED, (a(7, 212, 60), b(7, 482, 60))),
-            Planted("How are apps shipped in which Kotlin is the main language?", NOT_CHANGED, (a(6, 0, 60),)),
-            Planted("Section Security Implications: is that so?", NOT_CHANGED, (a(17, 0, 60),)),
-            Planted("“{quote}” should be defined.", NOT_CHANGED, (a(10, 0, 70),)),
-            Planted("Nothing is said of watchOS and televisions.", NO_PLACE),
-            Planted("The authors should cite the Treaty of Westphalia.", NO_PLACE),
-        ),
-    ),
-    "site-policy-marketplace-terms-of-service@2019": (
-        "text",
-        (
-            Planted("the minimum of information needed for a transaction should stay in", CHANGED, (a(5, 699, 60),)),
-            Planted("what when I cancel? does the provider keep my personal information?", CHANGED, (a(5, 867, 60),)),
-            Planted("thirteen years is too young", NOT_CHANGED, (a(2, 0, 60),)),
-            Planted("who bears the security considerations?", CHANGED, (a(5, 1439, 60),)),
-            Planted("which state's law governs?", NOT_CHANGED, (a(10, 0, 60),)),
-            Planted("refunds in bitcoin", NOT_CHANGED, (a(4, 640, 400),)),
-            Planted("we would like a clause on force majeure and earthquakes", NO_PLACE),
-        ),
-    ),
-}
-
 Sections = list[dict[str, str]]
 
 
@@ -187,10 +155,8 @@ class Versions:
     """The documents of a folder, by their identifiers."""
 
     def __init__(self, folder: Path) -> None:
-        with gzip.open(folder / "docs.jsonl.gz", "rt", encoding="utf-8") as file:
-            self._documents = {document["id"]: document for document in map(json.loads, file)}
-        with gzip.open(folder / "pairs.jsonl.gz", "rt", encoding="utf-8") as file:
-            self._pairs = [pair for pair in map(json.loads, file) if pair["label"] == 1]
+        self._documents = {document["id"]: document for document in records(folder)}
+        self._pairs = [pair for pair in records(folder, "pairs") if pair["label"] == 1]
 
     def new_versions(self) -> Iterator[tuple[Sections, Sections]]:
         """The sections of both versions of every pair."""
@@ -387,14 +353,10 @@ def _plain(text: str) -> str:
 
 def main() -> None:
     """Print what is wrong, and how many are right."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--tuning", action="store_true")
-    parser.add_argument("-v", "--verbose", action="store_true")
-    options = parser.parse_args()
+    options = arguments(__doc__, "folder", verbose=False)
     versions, model = Versions(options.folder), Model()
     right = total = 0
-    for name, (kind, remarks) in (TUNING if options.tuning else REVIEWS).items():
+    for name, (kind, remarks) in REVIEWS.items():
         first, second = versions.pair(name)
         with tempfile.TemporaryDirectory() as made:
             folder = Path(made)

@@ -20,11 +20,9 @@ by wording alone, without a model.
 
 from __future__ import annotations
 
-import argparse
 import io
 import random
 import re
-import subprocess
 import tempfile
 import time
 from collections import Counter
@@ -40,6 +38,8 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 from rich.console import Console
 from rich.table import Table
+from running import saved_by_office
+from script import arguments
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.pdf import ocr_engine, scans
@@ -223,8 +223,7 @@ def measure(path: Path, form: str, pages: int, planted: int, folder: Path, *, sh
 
 def measure_word(path: Path, form: str, folder: Path) -> tuple[str, ...]:
     """Compare a Word file with the scan of its print."""
-    command = ["soffice", "--headless", "--convert-to", "pdf", "--outdir", str(folder), str(path)]
-    subprocess.run(command, check=True, capture_output=True)
+    saved_by_office([path], folder, "pdf")
     printed, scan = folder / f"{path.stem}.pdf", folder / f"{path.stem}-{form}.pdf"
     draw(printed, scan, form, 10_000, 0, 1)
     word = read(path)
@@ -253,24 +252,18 @@ def table(findings: Sequence[Finding]) -> Table:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="*", type=Path)
-    parser.add_argument("--word", nargs="*", type=Path, default=[])
-    parser.add_argument("--pages", type=int, default=3)
-    parser.add_argument("--forms", default="clean150,worn150")
-    parser.add_argument("--planted", type=int, default=6)
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--show", action="store_true")
-    arguments = parser.parse_args()
+    options = arguments(
+        __doc__, "files?", word=[Path()], pages=3, forms="clean150,worn150", planted=6, folder=Path, show=False
+    )
     console = Console(width=150)
     if not scans.available():
         raise SystemExit("This needs the extra: pip install 'colde[ocr,pdf]'")
-    forms = arguments.forms.split(",")
+    forms = options.forms.split(",")
     with tempfile.TemporaryDirectory() as name:
-        folder, findings = arguments.folder or Path(name), list[Finding]()
-        for file in arguments.files:
+        folder, findings = options.folder or Path(name), list[Finding]()
+        for file in options.files:
             for form in forms:
-                findings.append(measure(file, form, arguments.pages, arguments.planted, folder, show=arguments.show))
+                findings.append(measure(file, form, options.pages, options.planted, folder, show=options.show))
                 console.print(findings[-1], soft_wrap=True)
         console.print(table(findings))
         for form in forms:
@@ -287,9 +280,9 @@ def main() -> None:
                     f" {sum(one.false_uncertain for one in of_form) / pages:.2f};"
                     f" {np.mean([one.seconds for one in of_form]):.1f} s a page"
                 )
-        if arguments.word:
+        if options.word != [Path()]:
             shown_words = Table("Word file", "form", "pages", "words in print", "alone", "words in scan", "alone")
-            for file in arguments.word:
+            for file in options.word:
                 for form in forms:
                     shown_words.add_row(*measure_word(file, form, folder))
             console.print(shown_words)

@@ -10,24 +10,21 @@ are kept only if no link exists: elsewhere they are topics, which are broader th
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from colde_cli.evaluation.data import json_lines
+from script import arguments, records
 
 
 def documents(folder: Path, labelled: bool) -> Iterator[dict[str, Any]]:
     """Documents for training and validation, with the supervision of the training split only."""
-    rows = [row for _, row in json_lines(folder / "docs.jsonl.gz")]
+    rows = list(records(folder))
     chosen = {row["id"]: row["split"] for row in rows if row["split"] != "test"}
-    counts: dict[str, int] = {}
-    for row in rows:
-        if row["split"] == "train":
-            counts[row["label"]] = counts.get(row["label"], 0) + 1
+    counts = Counter(row["label"] for row in rows if row["split"] == "train")
     for row in rows:
         if row["id"] not in chosen:
             continue
@@ -46,11 +43,7 @@ def documents(folder: Path, labelled: bool) -> Iterator[dict[str, Any]]:
 
 def main() -> None:
     """Write the files."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument("output", type=Path)
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--labelled", nargs="*", default=["contracts"], help="sets with labels as positives")
-    options = parser.parse_args()
+    options = arguments(__doc__, "output", "folders...", labelled=["contracts"])  # sets whose labels are positives
     options.output.mkdir(parents=True, exist_ok=True)
     with (options.output / "validation.jsonl").open("w", encoding="utf-8") as validation:
         for folder in options.folders:
@@ -58,7 +51,7 @@ def main() -> None:
             with gzip.open(target, "wt", encoding="utf-8", compresslevel=5) as train:
                 for row in documents(folder, folder.name in options.labelled):
                     train.write(json.dumps(row, ensure_ascii=False) + "\n")
-            for _, pair in json_lines(folder / "pairs.jsonl.gz"):
+            for pair in records(folder, "pairs"):
                 if pair["split"] == "validation":
                     named = {key: f"{folder.name}/{pair[key]}" for key in ("a", "b")}
                     validation.write(json.dumps(named | {"label": pair["label"]}, ensure_ascii=False) + "\n")

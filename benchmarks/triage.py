@@ -1,6 +1,6 @@
 """Measure the flags of a diff: planted edits that cost money must be flagged, noise must not.
 
-    python benchmarks/triage.py DATA PDFS [--seed 0] [--misses] [--half tuned|held]
+    python benchmarks/triage.py DATA PDFS [--seed 0] [--half tuned|held]
 
 DATA holds `docs.jsonl.gz` in `contracts`, `doc-versions` and `rfc` (docs/training-data.md), PDFS is a folder of PDF
 files. Of 14 contracts, 8 policies, 8 standards and 8 papers a copy is made. Each copy has edits of every kind (a party
@@ -16,7 +16,6 @@ Every second document of each sort is held back: flags were tuned on the others 
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 from collections import Counter
@@ -26,14 +25,14 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from script import arguments, document_of, records
 
 from colde_cli.documents.document import Document, Part, SectionKind, Span, assemble
 from colde_cli.documents.passages import Passage, passages
 from colde_cli.documents.reading import read
-from colde_cli.evaluation.data import json_lines
 from colde_cli.similarity.alignment import align
 from colde_cli.similarity.mentions import Flag
-from colde_cli.similarity.pairs import PassagePair, State
+from colde_cli.similarity.pairs import State
 
 CONTRACTS, POLICIES, STANDARDS = 14, 8, 8
 PAPERS = "2020.acl-main.447 C02-1025 N18-3011 W08-2222 interspeech naacl06-shinyama sp_smith07 0807.3577".split()
@@ -293,13 +292,12 @@ class Tally:
     right: int = 0
     wrong: int = 0
     noise: int = 0
-    misses: list[str] = field(default_factory=list)
 
 
 def sources(data: Path, pdfs: Path, seed: int) -> Iterator[tuple[str, Document]]:
     """Yield the sort and each document, every second one to be held back."""
     for sort, count in (("contracts", CONTRACTS), ("doc-versions", POLICIES), ("rfc", STANDARDS)):
-        known = list(documents(data / sort / "docs.jsonl.gz"))
+        known = list(map(document_of, records(data / sort)))
         # A PEP describes a language: it is no policy.
         known = [document for document in known if not document.path.startswith(("pep", "python"))]
         if sort == "rfc":
@@ -309,13 +307,6 @@ def sources(data: Path, pdfs: Path, seed: int) -> Iterator[tuple[str, Document]]
             yield sort, document
     for name in PAPERS:
         yield "papers", read(pdfs / f"{name}.pdf")
-
-
-def documents(file: Path) -> Iterator[Document]:
-    """Yield the documents of a data file."""
-    for _, row in json_lines(file):
-        parts = [Part(item["heading"], item["text"]) for item in row["sections"]]
-        yield assemble(row["id"], row["title"], parts)
 
 
 def party(document: Document) -> Change:
@@ -467,24 +458,19 @@ def examine(case: Case, tally: Tally) -> None:
         own = [n for one in pair.a for n in _planted(place, one.span, case.edits)]
         is_inserted = pair.state is State.ONLY_B and any(_same(pair.b_text, text) for text in case.inserted)
         if is_inserted:
-            _count("clause inserted", pair.flags, tally, case, pair)
+            _count("clause inserted", pair.flags, tally)
         for n in own:
             flagged.setdefault(n, []).extend(pair.flags)
         kinds = {kind for n in own if not case.edits[n].noise for kind in accepted(case.edits[n].kind)}
         kinds |= accepted("clause inserted") if is_inserted else set()
         for flag in pair.flags:
-            if flag.kind.value in kinds:
-                tally.right += 1
-                continue
-            tally.wrong += 1
-            planted = [case.edits[n].kind for n in own]
-            said = f"{flag.kind.value}: {flag.a[:60]!r} -> {flag.b[:60]!r} | {pair.a_text[:100]!r}"
-            tally.misses.append(f"FALSE {case.sort} {planted} {said}")
+            tally.right += flag.kind.value in kinds
+            tally.wrong += flag.kind.value not in kinds
     for n, planted in case.edits.items():
         if planted.noise:
             tally.noise += 1
-            continue
-        _count(planted.kind, flagged.get(n, []), tally, case, planted)
+        else:
+            _count(planted.kind, flagged.get(n, []), tally)
 
 
 def _planted(place: Mapping[Span, int], span: Span, edits: Mapping[int, Planting]) -> list[int]:
@@ -495,19 +481,9 @@ def _same(text: str, other: str) -> bool:
     return text.split()[:8] == other.split()[:8] or " ".join(text.split()) in " ".join(other.split())
 
 
-def _count(kind: str, flags: Sequence[Flag], tally: Tally, case: Case, what: Planting | PassagePair) -> None:
+def _count(kind: str, flags: Sequence[Flag], tally: Tally) -> None:
     tally.planted[kind] += 1
-    if {flag.kind.value for flag in flags} & accepted(kind):
-        tally.found[kind] += 1
-        return
-    shown = _difference(what) if isinstance(what, Planting) else what.b_text[:120]
-    tally.misses.append(f"MISSED {case.sort} {kind}: {shown} flags {[(f.kind.value, f.a, f.b) for f in flags]}")
-
-
-def _difference(planted: Planting) -> str:
-    a, b = planted.before, planted.after
-    start = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    return f"{a[max(0, start - 50) : start + 40]!r} -> {b[max(0, start - 50) : start + 40]!r}"
+    tally.found[kind] += bool({flag.kind.value for flag in flags} & accepted(kind))
 
 
 def report(tallies: Mapping[str, Tally]) -> Table:
@@ -537,15 +513,9 @@ def _cells(count: int, hits: int) -> tuple[str, str]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("pdfs", type=Path)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--misses", action="store_true", help="list what was missed and what was flagged wrongly")
-    parser.add_argument("--half", choices=("tuned", "held"), help="one half alone")
-    options = parser.parse_args()
+    options = arguments(__doc__, "data", "pdfs", seed=0, half=("", "tuned", "held"))
     known = list(sources(options.data, options.pdfs, options.seed))
-    tallies = {name: Tally() for name in ("tuned", "held") if options.half in (None, name)}
+    tallies = {name: Tally() for name in ("tuned", "held") if options.half in ("", name)}
     for number, (sort, document) in enumerate(known):
         half = "held" if number % 2 else "tuned"
         if half not in tallies:
@@ -556,10 +526,6 @@ def main() -> None:
         ]
         examine(make_case(sort, document, foreign, options.seed * 1000 + number), tallies[half])
     console = Console(width=110)
-    if options.misses:
-        for name, tally in tallies.items():
-            for line in tally.misses:
-                console.print(name, line, markup=False, highlight=False, soft_wrap=True)
     console.print(f"{len(known)} documents, seed {options.seed}; every second one held back")
     console.print(report(tallies))
 

@@ -1,17 +1,16 @@
 """Make pairs of Word files from the texts of real documents, with edits planted in every place that Word compares.
 
-    python benchmarks/word_pairs.py DATA OUTPUT [--pairs 50] [--seed 0]
+    python benchmarks/word_pairs.py DATA OUTPUT [--pairs 50] [--versions 50] [--seed 0]
 
 DATA holds `SET/docs.jsonl.gz` (docs/training-data.md). Each document becomes a file with headings, numbered clauses of
 two levels, footnotes, endnotes, tables and one in a table, a picture, a text box, a formula, references to bookmarks,
 breaks, a header and a footer with the number of the page; `NAME_b.docx` is it with edits of eight of the kinds in
-`EDITS`. `edits.json` lists them by pair. word_redlines.py measures the folder.
+`EDITS`. `edits.json` lists them by pair. `--versions` adds as many pairs of real versions of one document, with
+headings and numbered clauses. word_redlines.py measures the folder.
 """
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import json
 import random
 import re
@@ -33,6 +32,7 @@ from docx.opc.packuri import PackURI
 from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.shared import Cm
+from script import arguments, records, word_count
 
 SETS = ("contracts", "doc-versions", "court-cases", "patents", "rfc")
 EACH = 8
@@ -114,18 +114,23 @@ class Draft:
 def drafts(data: Path, count: int, seed: int) -> Iterator[tuple[str, Draft]]:
     """Draft as many documents of each set, with names."""
     for name in SETS:
-        with gzip.open(data / name / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
-            documents = (json.loads(line) for number, line in enumerate(lines) if number % 17 == seed % 17)
-            fitting = (document for document in documents if _words(document) >= _WORDS[0])
-            for number, document in enumerate(islice(fitting, count)):
-                yield f"{name}-{number:02}", _draft(document, random.Random(f"{seed} {name} {number}"))
+        documents = (row for number, row in enumerate(records(data / name)) if number % 17 == seed % 17)
+        fitting = (row for row in documents if word_count(row) >= _WORDS[0])
+        for number, document in enumerate(islice(fitting, count)):
+            yield f"{name}-{number:02}", _draft(document, random.Random(f"{seed} {name} {number}"))
 
 
-def _words(document: dict[str, Any]) -> int:
-    return sum(len(section["text"].split()) for section in document["sections"])
+def versions(data: Path, count: int, seed: int) -> Iterator[tuple[str, Draft, Draft]]:
+    """Draft both versions of some documents of doc-versions; paragraphs that both have are written alike."""
+    documents = {row["id"]: row for row in records(data / "doc-versions") if word_count(row) >= _WORDS[0]}
+    pairs = [row for row in records(data / "doc-versions", "pairs") if row["label"] == 1]
+    known = [row for row in pairs if row["a"] in documents and row["b"] in documents]
+    for number, row in enumerate(random.Random(seed).sample(known, count)):
+        both = (_draft(documents[row[side]], random.Random(f"{seed} {number}"), alike=True) for side in "ab")
+        yield f"versions-{number:02}", *both
 
 
-def _draft(document: dict[str, Any], draw: random.Random) -> Draft:
+def _draft(document: dict[str, Any], draw: random.Random, *, alike: bool = False) -> Draft:
     draft = Draft(header=f"{_clean(document['title'])[:60]} – draft", footer="Privileged and confidential")
     words = 0
     for section in document["sections"]:
@@ -133,11 +138,12 @@ def _draft(document: dict[str, Any], draw: random.Random) -> Draft:
         if heading:
             draft.blocks.append(Paragraph([Run("text", heading)], "heading"))
         for text in filter(None, map(_clean, re.split(r"\n+", section["text"]))):
-            draft.blocks.append(_paragraph(text, draw))
+            draft.blocks.append(_paragraph(text, random.Random(text) if alike else draw))
             words += len(text.split())
-        if words > _WORDS[1]:
+        if words > _WORDS[1] and not alike:
             break
-    _furnish(draft, draw)
+    if not alike:
+        _furnish(draft, draw)
     return draft
 
 
@@ -463,16 +469,11 @@ def _box(text: str) -> str:
 
 def main() -> None:
     """Write all pairs and the list of their edits."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("output", type=Path)
-    parser.add_argument("--pairs", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    arguments.output.mkdir(parents=True, exist_ok=True)
+    options = arguments(__doc__, "data", "output", pairs=50, versions=0, seed=0)
+    options.output.mkdir(parents=True, exist_ok=True)
     kinds, planted = list(EDITS), {}
-    for number, (name, draft) in enumerate(drafts(arguments.data, arguments.pairs // len(SETS), arguments.seed)):
-        draw = random.Random(f"{arguments.seed} edits {name}")
+    for number, (name, draft) in enumerate(drafts(options.data, options.pairs // len(SETS), options.seed)):
+        draw = random.Random(f"{options.seed} edits {name}")
         edited = deepcopy(draft)
         # Each kind comes as often as any other: the kinds go round.
         planted[name] = []
@@ -481,8 +482,11 @@ def main() -> None:
                 EDITS[kind](edited, draw)
                 planted[name].append(kind)
         for side, version in (("a", draft), ("b", edited)):
-            _Writer(version).write(arguments.output / f"{name}_{side}.docx")
-    (arguments.output / "edits.json").write_text(json.dumps(planted, indent=1), "utf-8")
+            _Writer(version).write(options.output / f"{name}_{side}.docx")
+    for name, *both in versions(options.data, options.versions, options.seed):
+        for side, version in zip("ab", both, strict=True):
+            _Writer(version).write(options.output / f"{name}_{side}.docx")
+    (options.output / "edits.json").write_text(json.dumps(planted, indent=1), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Measure the diff of one text as a Word file and as a PDF: every passage must be the same.
 
-    python benchmarks/word_pdf.py DATA OUTPUT [--half tuned|held] [--show]
+    python benchmarks/word_pdf.py DATA OUTPUT [--half tuned|held]
 
 DATA holds `contracts/docs.jsonl.gz` and `doc-versions/docs.jsonl.gz` (docs/training-data.md). Of 16 contracts and 4
 policies a .docx file is made, in five forms of headings (styled, numbered by Word, bold at the beginning of a
@@ -19,12 +19,8 @@ that Word counts, which only the half held back has in its lists.
 
 from __future__ import annotations
 
-import argparse
-import gzip
-import json
 import re
 import shutil
-import subprocess
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -34,10 +30,12 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from running import saved_by_office
+from script import arguments, records, word_count
 
 from colde_cli.documents.reading import read
 from colde_cli.similarity.alignment import align
-from colde_cli.similarity.pairs import Alignment, State
+from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import NOTHING_IGNORED
 from colde_cli.similarity.renumbering import renumbering
 
@@ -286,18 +284,14 @@ def forms(count: int) -> list[Form]:
 def drawn(data: Path) -> Iterator[tuple[str, list[dict[str, str]]]]:
     """Draw the documents, each as title and sections."""
     for name, count in (("contracts", CONTRACTS), ("doc-versions", POLICIES)):
-        left = count
-        with gzip.open(data / name / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
-            seen: set[str] = set()
-            for line in lines:
-                row = json.loads(line)
-                words = sum(len(section["text"].split()) for section in row["sections"])
-                group = row.get("group") or row["id"]
-                named = [section for section in row["sections"] if not _PART.search(section["heading"])]
-                if WORDS[0] <= words <= WORDS[1] and len(named) >= 8 and group not in seen and left:
-                    seen.add(group)
-                    left -= 1
-                    yield row["title"], row["sections"]
+        left, seen = count, set[str]()
+        for row in records(data / name):
+            group = row.get("group") or row["id"]
+            named = [section for section in row["sections"] if not _PART.search(section["heading"])]
+            if WORDS[0] <= word_count(row) <= WORDS[1] and len(named) >= 8 and group not in seen and left:
+                seen.add(group)
+                left -= 1
+                yield row["title"], row["sections"]
 
 
 def write_all(data: Path, output: Path) -> list[tuple[str, Path, Path, Form]]:
@@ -315,15 +309,9 @@ def write_all(data: Path, output: Path) -> list[tuple[str, Path, Path, Form]]:
             (f"{number:02d} {printer}", word, output / f"{number:02d}{end}", form)
             for printer, end in (("LibreOffice", ".pdf"), ("Chromium", "-chromium.pdf"))
         ]
-    _print_with_office(sorted(output.glob("*.docx")), output)
+    saved_by_office(sorted(output.glob("*.docx")), output, "pdf")
     _print_with_browser(pages)
     return pairs
-
-
-def _print_with_office(files: Sequence[Path], output: Path) -> None:
-    profile = f"-env:UserInstallation={(output / 'profile').resolve().as_uri()}"
-    command = ["soffice", profile, "--headless", "--convert-to", "pdf", "--outdir", output, *files]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
 
 
 def _print_with_browser(pages: Sequence[tuple[Path, str, Form]]) -> None:
@@ -346,29 +334,15 @@ def _print_with_browser(pages: Sequence[tuple[Path, str, Form]]) -> None:
         browser.close()
 
 
-def show(found: Alignment, console: Console) -> None:
-    """Print the passages that are not the same."""
-    for pair in found.pairs:
-        if pair.state is not State.SAME:
-            changed = [(pair.a_text[e.a.start : e.a.end], pair.b_text[e.b.start : e.b.end]) for e in pair.edits]
-            texts = f"{pair.a_text[:110]!r} | {pair.b_text[:110]!r}"
-            console.print(f"    {pair.state.value}: {texts} {changed[:4]}", markup=False, highlight=False)
-
-
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("output", type=Path)
-    parser.add_argument("--half", choices=("tuned", "held"))
-    parser.add_argument("--show", action="store_true", help="print the passages that are not the same")
-    options = parser.parse_args()
+    options = arguments(__doc__, "data", "output", half=("", "tuned", "held"))
     console = Console(width=180)
     table = Table(*("pair", "headings", "columns", "passages", "one-sided", "edited", "moved", "renumbered"))
     totals: dict[str, Counter[str]] = {"tuned": Counter(), "held": Counter()}
     for name, word, pdf, form in write_all(options.data, options.output):
         half = "held" if int(name[:2]) % 2 else "tuned"
-        if options.half not in (None, half):
+        if options.half not in ("", half):
             continue
         a, b = read(word), read(pdf)
         found = align(a, b, None)
@@ -384,11 +358,6 @@ def main() -> None:
         }
         totals[half].update(counts)
         table.add_row(name, form.headings, str(form.columns), *map(str, list(counts.values())[1:]))
-        if options.show:
-            console.print(name, form.headings, form.columns)
-            show(found, console)
-            for clause in numbers.clauses:
-                console.print(f"    renumbered: {clause.a} | {clause.b}", markup=False, highlight=False)
     for half, counted in totals.items():
         table.add_row(f"{half}, {counted['pairs']} pairs", "", "", *(str(n) for n in list(counted.values())[1:]))
     console.print(table)

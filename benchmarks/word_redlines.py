@@ -25,7 +25,6 @@ and nothing in it, is one.
 
 from __future__ import annotations
 
-import argparse
 import json
 import shlex
 import subprocess
@@ -54,6 +53,8 @@ from redline_reader import (
 )
 from rich.console import Console
 from rich.table import Table
+from running import saved_by_office
+from script import arguments
 
 MEASURES = ("layout", "exact", "empty", "looks", "references", "near", "silent", "opens", "valid")
 _OWN_PARTS = ("docProps/", "_rels/", "[Content_Types].xml")
@@ -305,10 +306,8 @@ def open_all(results: Sequence[Result], output: Path) -> None:
     """Let LibreOffice open all redlines and save each as text."""
     folder = output / "office"
     folder.mkdir(exist_ok=True)
-    files = [str(output / f"{result.name}.docx") for result in results]
-    command = ["soffice", "--headless", f"-env:UserInstallation={(folder / 'profile').resolve().as_uri()}"]
-    command += ["--convert-to", "txt:Text (encoded):UTF8", "--outdir", str(folder)]
-    subprocess.run([*command, *filter(lambda name: Path(name).exists(), files)], capture_output=True, check=False)
+    files = (output / f"{result.name}.docx" for result in results)
+    saved_by_office(filter(Path.exists, files), folder, "txt:Text (encoded):UTF8")
     for result in results:
         result.opens = (folder / f"{result.name}.txt").exists()
 
@@ -334,18 +333,12 @@ def tables(results: Sequence[Result]) -> Iterator[Table]:
 
 def main() -> None:
     """Measure all pairs, write `results.jsonl` and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pairs", type=Path)
-    parser.add_argument("output", type=Path)
-    parser.add_argument("--only", default="", help="pairs whose name holds this")
-    parser.add_argument("--options", default="", help="further options of `colde diff`")
-    parser.add_argument("--workers", type=int, default=2)
-    arguments = parser.parse_args()
-    output = arguments.output
+    given = arguments(__doc__, "pairs", "output", only="", options="", workers=2)
+    output = given.output
     output.mkdir(parents=True, exist_ok=True)
-    drawn = [pair for pair in pairs_of(arguments.pairs) if arguments.only in pair.name]
-    options = shlex.split(arguments.options)
-    with ThreadPoolExecutor(arguments.workers) as pool:
+    drawn = [pair for pair in pairs_of(given.pairs) if given.only in pair.name]
+    options = shlex.split(given.options)
+    with ThreadPoolExecutor(given.workers) as pool:
         results = list(pool.map(lambda pair: measure(pair, output, options), drawn))
     open_all(results, output)
     lines = (json.dumps(asdict(result), ensure_ascii=False) for result in results)

@@ -1,10 +1,10 @@
-"""The scripts in benchmarks/papers/: their pure functions, and one tiny run from documents to scores."""
+"""The scripts of the papers' tables: their pure functions, and one tiny run from documents to a table."""
 
 from __future__ import annotations
 
 import importlib
 import math
-from dataclasses import replace
+import shlex
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,8 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from late import needs
 
-from colde_cli.documents.document import Part, assemble
-from colde_cli.evaluation.data import LabelledPair, TrainingDocument
+from colde_cli.evaluation.data import LabelledPair
 
 pytestmark = needs("torch", "sklearn", "optimum")
 
@@ -24,106 +23,65 @@ pytestmark = needs("torch", "sklearn", "optimum")
 @pytest.fixture
 def script(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(repository / "benchmarks"))
-    monkeypatch.syspath_prepend(str(repository / "benchmarks" / "papers"))
     return importlib.import_module
 
 
 @pytest.fixture
 def laser(script: Any) -> ModuleType:
-    module: ModuleType = script("laser")
+    module: ModuleType = script("paper_laser")
     return module
 
 
 @pytest.fixture
-def reporting(script: Any) -> ModuleType:
-    module: ModuleType = script("reporting")
+def tables(script: Any) -> ModuleType:
+    module: ModuleType = script("paper_tables")
     return module
 
 
-def test_seeds_become_mean_and_spread(reporting: ModuleType) -> None:
-    assert reporting.spread([0.7, 0.8, 0.9]) == "0.800 ± 0.100"
-    assert reporting.spread([0.5]) == "0.500"
-    assert reporting.spread([]) == "–"
+def test_seeds_become_mean_and_spread(tables: ModuleType) -> None:
+    assert tables.spread([0.7, 0.8, 0.9]) == "0.800 ± 0.100"
+    assert tables.spread([0.5]) == "0.500"
+    assert tables.spread([]) == "–"
 
 
-def test_p_values(reporting: ModuleType) -> None:
-    assert reporting.p_value(0.0004) == "< 0.001"
-    assert reporting.p_value(0.04) == "0.040"
-    assert reporting.p_value(None) == "–"
-    assert reporting.seeds_p([0.8], [0.7]) is None
-    assert reporting.seeds_p([0.8, 0.9], [0.7, 0.8]) is None
-    # t = 2 / (1 / sqrt 3) with two degrees of freedom.
-    assert reporting.seeds_p([2.0, 3.0, 4.0], [1.0, 1.0, 1.0]) == pytest.approx(0.0742, abs=1e-4)
+def test_a_loss_that_settles(tables: ModuleType) -> None:
+    losses = [2.0, 2.0, *[1.0] * 14, 0.5, 0.5, 0.4, 0.4]
+    assert tables.settling(losses) == "2.000 → 0.500 → 0.400"
+    assert tables.settling([1.0]) == "1.000 → 1.000 → 1.000"
 
 
-def test_a_table_has_as_many_cells_in_every_row(reporting: ModuleType) -> None:
-    table = reporting.markdown(("system", "AUC"), [("CoLDE", "0.9")])
-    assert table == "| system | AUC |\n| :-- | --: |\n| CoLDE | 0.9 |\n"
+def test_a_table_is_markdown_and_csv(tables: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "t.md"
+    tables.write_table(path, "A table", ("system", "AUC, hard"), [("−LSTM", "0.1")], "\n- A note.\n")
+    text = path.read_text(encoding="utf-8")
+    assert text == "### A table\n\n| system | AUC, hard |\n| :-- | --: |\n| −LSTM | 0.1 |\n\n- A note.\n"
+    assert path.with_suffix(".csv").read_text(encoding="utf-8") == 'system,"AUC, hard"\n−LSTM,0.1\n'
     with pytest.raises(ValueError, match="cells"):
-        reporting.markdown(("system", "AUC"), [("CoLDE",)])
+        tables.write_table(path, "A table", ("system", "AUC"), [("CoLDE",)])
 
 
-def test_bars(reporting: ModuleType) -> None:
-    assert reporting.sparkline([0.0, 0.5, 1.0]) == "▁▅█"
-    assert reporting.sparkline([0.5, 0.5]) == "▁▁"
+def test_pieces_are_spread_over_a_text(tables: ModuleType) -> None:
+    text = "".join(f"{number:02} " for number in range(40))
+    offsets = [(3 * number, 3 * number + 2) for number in range(40)]
+    assert tables.spread_pieces(text, offsets, 1, 3) == ["00 01 02"]
+    assert tables.spread_pieces(text, offsets, 2, 4) == ["08 09 10 11", "28 29 30 31"]
+    # A text that is short enough is taken whole, the last piece with what is left.
+    assert tables.spread_pieces(text, offsets[:7], 3, 3) == ["00 01 02", "03 04 05", "06"]
 
 
-def test_the_threshold_is_that_of_validation(reporting: ModuleType) -> None:
-    related = np.array([True, True, False, False])
-    every = reporting.LabelledSplit(related, np.ones(4, bool))
-    held = np.array([0.9, 0.8, 0.3, 0.1])
-    found = reporting.figures(every, every, (held, np.array([0.9, 0.5, 0.6, 0.1])))
-    # The cut lies at 0.55: of the related one is found, of the unrelated one is called related.
-    assert (found["precision"], found["recall"], found["accuracy"]) == (0.5, 0.5, 0.5)
-    assert found["auc"] == 0.75
-    some = replace(every, chosen=np.array([True, True, False, True]))
-    assert reporting.figures(every, some, (held, np.array([0.9, 0.5, 0.6, 0.1])))["auc"] == 1.0
+def test_rows_differ_and_are_known_to_the_program(tables: ModuleType) -> None:
+    from colde_cli.learning.recipe import parse_settings
+    from colde_cli.systems.base import system_recipe
 
-
-def test_two_systems_differ_or_do_not(reporting: ModuleType) -> None:
-    pairs = [LabelledPair(f"a{number}", f"b{number}", number % 2 == 0) for number in range(60)]
-    right = np.array([[float(pair.related) for pair in pairs]])
-    noise = np.random.default_rng(0).random((2, 60))
-    assert reporting.pairs_p(pairs, right, noise, draws=200) < 0.05
-    assert reporting.pairs_p(pairs, noise, noise, draws=200) == 1.0
-
-
-def test_fragments(reporting: ModuleType, tmp_path: Path) -> None:
-    reporting.write(tmp_path / "deep" / "table.md", "A table", "| a |\n")
-    assert (tmp_path / "deep" / "table.md").read_text(encoding="utf-8").startswith("### A table\n\n| a |\n")
-
-
-def test_a_table_is_also_a_csv_file(reporting: ModuleType, tmp_path: Path) -> None:
-    reporting.write_table(tmp_path / "t.md", "A table", ("system", "p, pairs"), [("−LSTM", "0.1")], "\n- A note.\n")
-    assert (tmp_path / "t.csv").read_text(encoding="utf-8") == 'system,"p, pairs"\n−LSTM,0.1\n'
-    assert "- A note." in (tmp_path / "t.md").read_text(encoding="utf-8")
-
-
-def test_recipes_change_one_thing_at_a_time(script: Any) -> None:
-    recipes = script("recipes")
-    paper = recipes.PAPER.to_json()
-    for changed, options in (
-        (recipes.figure_6(), {"batch_size"}),
-        (recipes.figure_7(512), {"window", "window_start"}),
-        (recipes.sections(), {"sections"}),
-    ):
-        for recipe in changed.values():
-            recipe.check()
-            values = recipe.to_json()
-            assert {name for name in values if values[name] != paper[name]} <= options
-    # The standard setting is among them, and is trained once for all; Figure 7 truncates every section.
-    assert all(
-        recipes.PAPER in changed.values() for changed in (recipes.TABLE_2, recipes.figure_6(), recipes.sections())
-    )
-    for size, windows in ((512, (2, 4, 8, 16)), (256, (4, 8, 16, 32))):
-        assert [(recipe.window, recipe.window_start) for recipe in recipes.figure_7(size).values()] == [
-            (chunks, "first") for chunks in windows
-        ]
-    both = script("curves").recipes_of("7", 256, 2)
-    assert {(recipe.window, recipe.epochs) for recipe in both.values()} == {(4, 2), (8, 2), (16, 2), (32, 2)}
-    assert recipes.seeded(recipes.PAPER, 3).digest() != recipes.PAPER.digest()
-    for recipe in recipes.TABLE_2.values():
-        recipe.check()
+    for table in tables.TABLES.values():
+        assert len({row.name for row in table.rows}) == len({row.options for row in table.rows}) == len(table.rows)
+        for row in table.rows:
+            words = shlex.split(row.options)
+            named = [words[place + 1] for place, word in enumerate(words) if word == "--set"]
+            if "--system" in words:
+                system_recipe(words[words.index("--system") + 1], {}, named)
+            else:
+                parse_settings(named, "colde", {})
 
 
 def on_circle(*degrees: float) -> np.ndarray:
@@ -184,7 +142,7 @@ def test_vectors_without_direction_are_refused(laser: ModuleType) -> None:
 
 
 def test_elongated_tokens_have_room(script: Any) -> None:
-    laser = script("laser")
+    laser = script("paper_laser")
     assert laser.elongated([1, 2], 3) == [1, 2, 1, 2, 1, 2]
     assert len(laser.elongated([7] * 100, 16)) == 500
     assert len(laser.elongated([7] * 600, 2)) == 600
@@ -221,126 +179,39 @@ def test_pairs_of_repeated_sentences(laser: ModuleType, tmp_path: Path, monkeypa
     assert f"{float(again.sides[0][0] @ again.sides[1][0]):.3f}" == first[4] == first[6]
 
 
-def test_a_result_is_kept_for_its_data_and_code_alone(script: Any, tmp_path: Path) -> None:
-    paper_data = script("paper_data")
-    for name in ("docs", "pairs"):
-        (tmp_path / f"{name}.jsonl.gz").write_bytes(b"one")
-    known = paper_data.run_key(tmp_path)
-    assert paper_data.run_key(tmp_path) == known != paper_data.run_key(tmp_path, b"another encoder")
-    for name in ("docs", "pairs"):
-        (tmp_path / f"{name}.jsonl.gz").write_bytes(b"other")
-        changed = paper_data.run_key(tmp_path)
-        assert changed != known
-        known = changed
-    code = tmp_path / "code"
-    digests = []
-    for text in ("", "a = 1", "a = 2"):
-        code.mkdir(exist_ok=True)
-        (code / "script.py").write_text(text)
-        paper_data.code_digest.cache_clear()
-        digests.append(paper_data.code_digest((code,)))
-    assert len(set(digests)) == 3
-
-
-def test_a_sample_has_related_and_unrelated_pairs(script: Any) -> None:
+def test_a_sample_has_related_and_unrelated_pairs(laser: ModuleType) -> None:
     labelled = [("a", "b", True), ("a", "c", True), ("a", "d", False), ("b", "d", False), ("c", "d", False)]
     pairs = [LabelledPair(*values) for values in labelled]
-    some = script("attacks").balanced(pairs)
+    some = laser.balanced(pairs)
     assert [pair.related for pair in some] == [True, False, True, False, False]
     assert set(some) == set(pairs)
 
 
-def test_from_documents_to_scores(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import gzip
-
+@pytest.mark.slow
+def test_from_documents_to_a_table(tables: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from labelled_set import write_labelled_set
     from tiny_backbone import write_backbone
 
     monkeypatch.chdir(tmp_path)
-    folder = write_labelled_set(tmp_path / "made-up")
-    with gzip.open(folder / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
-        assert len(list(lines)) == 48
-    paper_data, head_runs, recipes = script("paper_data"), script("head_runs"), script("recipes")
-    backbone = script("colde_cli.learning.backbone").load_backbone(str(write_backbone(tmp_path / "bert")))
-    monkeypatch.setattr(head_runs, "_backbone", lambda: backbone)
-    paper_set = tiny_set(paper_data, folder, backbone)
-    recipe = replace(recipes.PAPER, epochs=2, batch_size=8, heads=4)
-    run = head_runs.run_one(paper_set, recipe)
-    assert (run.epochs, len(run.curve)) == (2, 3)
-    assert run.updates == 6
-    losses = [point["loss"] for point in run.curve]
-    curve = head_runs.mean_curve([run], "loss")
-    assert script("reporting").settling(curve[1:], first=1) == f"{losses[1]:.3f} → {losses[1]:.3f} → {losses[2]:.3f}"
-    assert run.steps in (3, 6)
-    assert len(run.test) == len(paper_set.pairs("test"))
-    again = head_runs.run_one(paper_set, recipe)
-    assert again.test == run.test
-    # What is kept on disk scores as it did in training.
-    _, model = head_runs.load_head(run)
-    source = script("colde_cli.learning.gradient_cache").FrozenChunks(paper_set.vectors, script("torch").device("cpu"))
-    for split in ("validation", "test"):
-        scores = head_runs.pair_scores(model, source, paper_set, split)
-        assert scores == pytest.approx(head_runs.of_split([run], split)[0], abs=1e-5)
-    row = script("curves").row(paper_set, "batch 8", [run])
-    assert len(row) == len(script("curves").HEADER)
-    scores = tuple(head_runs.of_split([run], split) for split in ("validation", "test"))
-    rows = script("colde").full_rows(paper_set, {"−LSTM": scores}, {}, {"−LSTM": [run]})
-    assert [len(line) for line in rows] == [len(script("colde").HEADER)]
-
-
-def tiny_set(paper_data: ModuleType, folder: Path, backbone: Any) -> Any:
-    """As `load_set` makes it, with random chunk vectors in the place of an encoder's."""
-    from colde_cli.learning.loop import Task
-    from colde_cli.learning.sampling import Positives, split_by_pairs
-    from colde_cli.learning.tokens import chunk_documents
-
-    data = paper_data.read_data([folder / "docs.jsonl.gz"])
-    field = paper_data.make_evaluation_set(
-        "made up", data.documents, paper_data.read_pairs(folder / "pairs.jsonl.gz", data.numbers())
+    folder, backbone = write_labelled_set(tmp_path / "made-up"), write_backbone(tmp_path / "bert")
+    monkeypatch.setattr(
+        "sys.argv",
+        ["paper_tables.py", "figure-8", str(folder), "--rounds", "2", "--most", "20", "--only", "−LSTM", "--options"]
+        + [f"--backbone {backbone} --batch-size 8 --chunk-tokens 48"],
     )
-    store = chunk_documents([item.document for item in data.documents], backbone.tokenizer, 48)
-    vectors = np.random.default_rng(0).standard_normal((len(store), 32)).astype(np.float32)
-    positives, split = Positives.of(data), split_by_pairs(data, list(field.validation))
-    order = paper_data.linked_first(split.training, positives)
-    assert sorted(order.tolist()) == split.training.tolist()
-    # Documents of one subject follow each other.
-    assert order[:6].tolist() == list(range(6))
-    needed = paper_data.needed_documents(split, field, data.numbers())
-    assert len(needed) == 24 + 16
-    task = Task(store, positives, split, np.zeros(len(data.documents), np.int64), "made up")
-    return paper_data.PaperSet("made up", folder, data, field, store, vectors, task)
-
-
-def test_chunks_are_spread_over_a_document(script: Any) -> None:
-    paper_data = script("paper_data")
-    from colde_cli.learning.tokens import ChunkStore
-
-    # Two documents: eight chunks of two tokens and one, and a single chunk; [CLS] and [SEP] do not count.
-    lengths = [4, 4, 4, 4, 4, 4, 4, 3, 5]
-    store = ChunkStore(
-        np.arange(sum(lengths), dtype=np.int32),
-        np.concatenate([[0], np.cumsum(lengths)]),
-        np.zeros(9, np.int32),
-        np.array([0, 8, 9]),
-    )
-    assert paper_data.spread_chunks(store, 0, 2).tolist() == [1, 5]
-    assert paper_data.spread_chunks(store, 1, 4).tolist() == [8]
-    thin = paper_data.thinned(store, 2)
-    assert [thin.chunks_of(number).tolist() for number in (0, 1)] == [[0, 1], [2]]
-    assert [thin.tokens(chunk).tolist() for chunk in (0, 1, 2)] == [store.tokens(chunk).tolist() for chunk in (1, 5, 8)]
-
-
-def test_pairs_of_a_domain_are_chosen_by_label_and_kind(script: Any) -> None:
-    """Of three leases and two loans at most two of each: the lease in fewest pairs goes, with its pair."""
-    module = script("domain_calibration")
-    labels = {"a": "lease", "b": "lease", "c": "lease", "d": "loan", "e": "loan"}
-    documents = {
-        name: TrainingDocument(name, assemble("", name, [Part("", "Some text.")]), label, (), "train", "")
-        for name, label in labels.items()
-    }
-    pairs = [LabelledPair(a, b, a == "a", relation="hard") for a, b in ("ab", "ad", "bd", "be", "ce")]
-    chosen = module.chosen(pairs, documents, 2)
-    assert [(pair.a, pair.b) for pair in chosen] == [("a", "b"), ("a", "d"), ("b", "d"), ("b", "e")]
-    kinds = np.array(["related"] * 5 + ["random"] * 2 + ["hard"] * 3)
-    drawn = kinds[module.even(kinds, np.random.default_rng(0))]
-    assert sorted(drawn.tolist()) == ["hard"] * 2 + ["random"] * 2 + ["related"] * 2
+    tables.main()
+    assert len(tables.training_ids(folder, 20)) == 20
+    (texts,) = (tmp_path / "runs" / "papers" / "texts").iterdir()
+    (model,) = (path.parent for path in texts.glob("*/config.json"))
+    # What is there is not trained again.
+    tables.main()
+    header, *rows = (tmp_path / "runs" / "papers" / "figure-8.csv").read_text(encoding="utf-8").splitlines()
+    assert header.startswith("set,system,attack,side,AUC")
+    assert [row.split(",")[:4] for row in rows] == [
+        ["made-up", "−LSTM", "clean", "none"],
+        ["made-up", "−LSTM", "numbered before", "both"],
+        ["made-up", "−LSTM", "numbered after", "both"],
+    ]
+    row = tables.trained_row(tables.Texts("made-up", texts, 20), tables.HEADS[3], [model])
+    assert len(row) == len(tables.HEADER)
+    assert row[2] == "6"

@@ -327,7 +327,7 @@ def test_a_killed_run_is_gone_on_with(
     capsys: Capture, corpus: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(repository / "benchmarks"))
-    snapshot = importlib.import_module("index_kills").snapshot
+    snapshot = importlib.import_module("kills").snapshot
 
     for number in range(20):
         (corpus / f"{number}.txt").write_text(f"Document {number} tells of pump {number}. " * 100)

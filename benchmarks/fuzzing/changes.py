@@ -5,16 +5,12 @@ from __future__ import annotations
 import copy
 import io
 import json
-import os
 import random
-import sqlite3
 import struct
-import tempfile
 import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -157,54 +153,6 @@ def mutate_json(data: bytes, most: int, draw: random.Random, mutate: Mutate) -> 
         case _:
             holder[key] = draw.choice(_ODD_VALUES)
     return json.dumps(value).encode("utf-8", "replace")[:most]
-
-
-def mutate_index(data: bytes, most: int, draw: random.Random, mutate: Mutate) -> bytes:
-    """Alter a value of a table; half of the records get the checksum that fits."""
-    if draw.random() < 0.1:
-        return mutate(data, most)
-    path = Path(tempfile.gettempdir()) / f"colde-fuzz-{os.getpid()}.sqlite"
-    path.write_bytes(data)
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.text_factory = bytes
-    try:
-        tables = [
-            name.decode() for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        ]
-        name = draw.choice([one for one in tables if not one.startswith("sqlite_")])
-        columns = [row[1].decode() for row in connection.execute(f"PRAGMA table_info({name})")]
-        rows = connection.execute(f"SELECT * FROM {name}").fetchall()
-        row = draw.choice(rows)
-        column = draw.choice([*columns, *(one for one in columns if one in ("record", "title", "warnings", "value"))])
-        value = row[columns.index(column)]
-        new = _value(value, column, draw, mutate)
-        connection.execute(f"UPDATE {name} SET {column} = ? WHERE {columns[0]} = ?", (new, row[0]))
-        if column == "record" and draw.random() < 0.8 and isinstance(new, bytes):
-            connection.execute(f"UPDATE {name} SET checksum = ? WHERE {columns[0]} = ?", (zlib.crc32(new), row[0]))
-    except (sqlite3.Error, IndexError, UnicodeDecodeError, OverflowError):
-        return mutate(data, most)
-    finally:
-        connection.close()
-    return path.read_bytes()[:most]
-
-
-def _value(value: Any, column: str, draw: random.Random, mutate: Mutate) -> object:  # noqa: ANN401 - of any type
-    if column == "record" and isinstance(value, bytes) and draw.random() < 0.7:
-        try:
-            (length,) = struct.unpack_from("<I", value)
-            header = mutate_json(zlib.decompress(value[4 : 4 + length]), 1 << 16, draw, mutate)
-            text = zlib.compress(header, 1)
-            body = value[4 + -(-length // 4) * 4 :]
-            return (struct.pack("<I", len(text)) + text).ljust(4 + -(-len(text) // 4) * 4, b"\0") + body
-        except (struct.error, zlib.error):
-            pass
-    if draw.random() < 0.2:
-        return draw.choice((None, -1, 0, 2**62, 1.5, b"", "x", b"\xff\xfe", "[]", "null", '{"a": 1}'))
-    if isinstance(value, bytes):
-        if value[:1] in (b"[", b'"', b"{"):
-            return mutate_json(value, 1 << 12, draw, mutate).decode("utf-8", "replace")
-        return mutate(value, len(value) + 32)
-    return value + draw.choice((-1, 1, 1000)) if isinstance(value, int) and abs(value) < 2**60 else value
 
 
 def mutate_candidates(data: bytes, most: int, draw: random.Random, mutate: Mutate) -> bytes:

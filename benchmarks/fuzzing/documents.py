@@ -47,15 +47,6 @@ def run_html(data: bytes) -> None:
     check_document(read_html(data, "a.html", "a.html"))
 
 
-def run_any(data: bytes) -> None:
-    """Standard input: the kind is found by content. Kinds with a process of their own are not read."""
-    from colde_cli.documents.reading import SNIFFED, kind_of_file, read_here
-
-    kind = kind_of_file(data[:SNIFFED], "", "standard input")
-    if data and kind not in ("pdf", "picture", "html"):
-        check_document(read_here(kind, io.BytesIO(data), "-", "standard input"))
-
-
 def text_seeds() -> Iterator[bytes]:
     """Passages of this repository, and encodings."""
     plain = (ROOT / "LICENSE").read_text(encoding="utf-8")
@@ -121,12 +112,6 @@ def run_odt(data: bytes) -> None:
     from colde_cli.documents.office.odt import read_odt
 
     check_document(read_odt(io.BytesIO(data), "a.odt", "a.odt"))
-
-
-def any_seeds() -> Iterator[bytes]:
-    """What standard input may be."""
-    for seeds in (text_seeds, tex_seeds, docx_seeds, odt_seeds):
-        yield from seeds()
 
 
 def docx_seeds() -> Iterator[bytes]:

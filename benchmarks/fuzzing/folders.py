@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -276,48 +274,6 @@ def model_seeds() -> Iterator[bytes]:
     header = {"format": profile.FORMAT, "documents": 3, "name": "n", "model": "m",
               "calibrated": {"threshold": 0.5, "pairs": 9, "calibration": platt}}  # fmt: skip
     yield packed({profile.HEADER: json.dumps(header).encode()})
-
-
-def run_index(data: bytes) -> None:
-    """The file of an index, and all that a search reads of it."""
-    from colde_cli.corpus.index_reader import Index
-    from colde_cli.corpus.index_writer import verify_index
-    from colde_cli.errors import ColdeError
-
-    folder = FOLDER / "fuzzed.colde"
-    folder.mkdir(exist_ok=True)
-    (folder / settings.INDEX_FILE).write_bytes(data)
-    refused: ColdeError | None = None
-    with Index.open(folder) as index:
-        steps: list[Callable[[], Any]] = [
-            lambda: (index.generation, index.lineage, index.model, index.count(), index.roots()),
-            lambda: list(index.documents()),
-            lambda: list(index.all_cards()),
-            lambda: (index.bad_files(), index.half_read()),
-            *(lambda number=number: index.passages(number) for number in (1, 2, 3)),  # type: ignore[misc]
-        ]
-        for step in steps:
-            try:
-                with index.reading():
-                    step()
-            except ColdeError as error:
-                refused = error
-    verify_index(folder)
-    if refused:
-        raise refused
-
-
-def index_seeds() -> Iterator[bytes]:
-    """An index of three small documents, made by the shipped model."""
-    corpus, made = FOLDER / "corpus", FOLDER / "made.colde"
-    corpus.mkdir(exist_ok=True)
-    for number, text in enumerate(("1 Oars\n\nThe keeper rows out.", "# Ropes\n\nRopes are wet.", "")):
-        (corpus / f"{number}.txt").write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "colde_cli", "index", str(corpus), "-o", str(made), "--quiet"]
-    subprocess.run(command, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True)
-    for path in sorted(made.iterdir()):
-        if path.name == settings.INDEX_FILE:
-            yield path.read_bytes()
 
 
 def run_candidates(data: bytes) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fuzzing import documents, folders
-from fuzzing.changes import Mutator, mutate_archive, mutate_candidates, mutate_index, mutate_lines
+from fuzzing.changes import Mutator, mutate_archive, mutate_candidates, mutate_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,6 @@ TARGETS: dict[str, Target] = {
     "markdown": Target(documents.run_markdown, documents.markdown_seeds),
     "tex": Target(documents.run_tex, documents.tex_seeds),
     "html": Target(documents.run_html, documents.html_seeds),
-    "any": Target(documents.run_any, documents.any_seeds),
     "docx": Target(documents.run_docx, documents.docx_seeds, mutate_archive),
     "odt": Target(documents.run_odt, documents.odt_seeds, mutate_archive),
     "pdf": Target(documents.run_pdf, documents.pdf_seeds),
@@ -56,7 +55,6 @@ TARGETS: dict[str, Target] = {
     "toml": Target(folders.run_toml, folders.toml_seeds),
     "rules": Target(folders.run_rules, folders.rules_seeds),
     "model": Target(folders.run_model, folders.model_seeds, mutate_archive),
-    "index": Target(folders.run_index, folders.index_seeds, mutate_index),
     "candidates": Target(folders.run_candidates, folders.candidate_seeds, mutate_candidates),
 }
 

@@ -4,7 +4,7 @@ A passage may stay without a partner. Candidates are taken best first; a candida
 score.
 
 The matching with the largest sum of scores (`scipy.optimize.linear_sum_assignment`) gives 19 of 8,970 passages of 120
-version pairs another partner (`benchmarks/alignment.py assignment`): not worth SciPy in every installation.
+version pairs another partner (benchmarks/results): not worth SciPy in every installation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Measure LA(SER)³'s Figures 1 to 4: pairs of repeated sentences in one chunk; and the space of chunk vectors.
+"""Measure LA(SER)³'s Figures 1 to 4: pairs of repeated sentences in one chunk.
 
-    python benchmarks/papers/laser.py FOLDER... [--pairs 50] [--checkpoint NAME=BACKBONE...] [--table sentences|space]
+    python benchmarks/paper_laser.py FOLDER... [--pairs 50] [--checkpoint NAME=BACKBONE...]
 
 The paper repeats sentences of STS-b. Here a sentence of 10 to 20 words is drawn from each document of test pairs,
 related and unrelated ones by turns, and repeated m times in one text (at most 510 tokens). Per set, checkpoint and m:
@@ -14,14 +14,10 @@ related and unrelated ones by turns, and repeated m times in one text (at most 5
 The paper compares a checkpoint as it was pre-trained with one after contrastive training: give both, for example
 `--checkpoint vanilla=nreimers/MiniLM-L6-H384-uncased tuned=sentence-transformers/all-MiniLM-L6-v2`. Without
 `--checkpoint` it is the shipped model's backbone, which was trained contrastively.
-
-"space": for chunk vectors of whole documents the anisotropy of chunks and of documents, and the intra-document
-similarity of chunks, raw and centred on the mean chunk of the validation documents, from the int8 graph.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,15 +26,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from attacks import balanced
-from head_runs import open_encoder
 from numpy.typing import ArrayLike, NDArray
-from paper_data import RUNS, PaperSet, load_set
-from reporting import write_table
+from paper_tables import RUNS, write_table
+from script import arguments
 
 from colde_cli import settings
 from colde_cli.documents.chunking import plain_tokenizer, sentence_starts, special_token
-from colde_cli.encoder.vector_cache import Cache
 from colde_cli.evaluation.data import LabelledPair, read_data, read_pairs
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.colde import ChunkEncoder
@@ -54,13 +47,9 @@ Doubles = NDArray[np.float64]
 
 
 def anisotropy(vectors: ArrayLike) -> float:
-    """Mean cosine of all pairs of different rows; the paper estimates it from random pairs.
+    """Mean cosine of all pairs of different rows [N, D]; the paper estimates it from random pairs.
 
-    Args:
-        vectors: [N, D], N at least 2, of random texts or parts of texts; none of length zero.
-
-    Returns:
-        About 0 in a space without a common direction, 1 where all vectors point the same way.
+    It is about 0 in a space without a common direction, 1 where all vectors point the same way.
 
     Raises:
         ValueError: fewer than two vectors, or one of length zero.
@@ -226,27 +215,16 @@ def sentence_rows(name: str, checkpoint: Checkpoint, pairs: Sequence[SentencePai
     return rows
 
 
-def space_rows(paper_set: PaperSet) -> list[list[str]]:
-    """Chunk vectors of test documents, raw and centred."""
-    numbers = paper_set.numbers
-    held, test = (
-        sorted({numbers[name] for pair in paper_set.pairs(split) for name in pair}) for split in ("validation", "test")
-    )
-    chunks = [paper_set.vectors[paper_set.store.chunks_of(number)] for number in test]
-    centre = np.concatenate([paper_set.vectors[paper_set.store.chunks_of(number)] for number in held]).mean(axis=0)
-    rows = []
-    for title, parts in (("raw", chunks), ("centred", [item - centre for item in chunks])):
-        means = np.stack([item.mean(axis=0) for item in parts])
-        common = anisotropy(np.concatenate(parts))
-        inside = intra_document_similarity(parts, means, common)
-        figures = (common, anisotropy(means), inside)
-        rows.append([paper_set.name, title, *(f"{value:.3f}" for value in figures)])
-    return rows
+def balanced(pairs: Sequence[LabelledPair]) -> list[LabelledPair]:
+    """Related and unrelated pairs by turns, so that the first ones hold both."""
+    sides = [[pair for pair in pairs if pair.related is wanted] for wanted in (True, False)]
+    turns = [pair for both in zip(*sides, strict=False) for pair in both]
+    return [*turns, *(pair for pair in pairs if pair not in set(turns))]
 
 
 def set_pairs(folder: Path, count: int) -> list[SentencePair]:
     """Sentences of a set's test pairs."""
-    data = read_data([folder / "docs.jsonl.gz"])
+    data = read_data([folder / "docs.jsonl.gz"], supervised=False)
     pairs = read_pairs(folder / "pairs.jsonl.gz", data.numbers())
     texts = {item.id: item.document.text for item in data.documents}
     return draw_pairs(balanced([pair for pair in pairs if pair.split == "test"]), texts, count)
@@ -264,35 +242,23 @@ SENTENCES = (
     "anisotropy",
     "baseline",
 )
-SPACE = ("set", "chunk vectors", "anisotropy, chunks", "anisotropy, documents", "intra-document")
 
 
 def main() -> None:
     """Measure, and write both tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--pairs", type=int, default=50)
-    parser.add_argument("--checkpoint", nargs="+", default=[f"tuned={settings.DEFAULT_MODEL}"])
-    parser.add_argument("--table", choices=("sentences", "space"), help="only this one")
-    options = parser.parse_args()
-    if options.table != "space":
-        named = [text.partition("=") for text in options.checkpoint]
-        checkpoints = [Checkpoint(name, load_backbone(backbone)) for name, _, backbone in named]
-        rows = [
-            row
-            for folder in options.folders
-            for pairs in [set_pairs(folder, options.pairs)]
-            for checkpoint in checkpoints
-            for row in sentence_rows(folder.name, checkpoint, pairs)
-        ]
-        title = "LA(SER)³, Figures 1 to 4: pairs of sentences m times over"
-        write_table(RUNS / "laser-sentences.md", title, SENTENCES, rows)
-    if options.table != "sentences":
-        with Cache.open() as cache:
-            shipped = open_encoder(cache)
-            # No training documents are looked at, so that none need be encoded.
-            rows = [row for folder in options.folders for row in space_rows(load_set(folder, shipped, 0))]
-        write_table(RUNS / "laser-space.md", "Space of frozen MiniLM chunk vectors", SPACE, rows)
+    shipped = [f"tuned={settings.DEFAULT_MODEL}"]
+    options = arguments(__doc__, "folders...", pairs=50, checkpoint=shipped)
+    named = [text.partition("=") for text in options.checkpoint]
+    checkpoints = [Checkpoint(name, load_backbone(place)) for name, _, place in named]
+    drawn = {folder.name: set_pairs(folder, options.pairs) for folder in options.folders}
+    rows = [
+        row
+        for name, pairs in drawn.items()
+        for checkpoint in checkpoints
+        for row in sentence_rows(name, checkpoint, pairs)
+    ]
+    title = "LA(SER)³, Figures 1 to 4: pairs of sentences m times over"
+    write_table(RUNS / "laser-sentences.md", title, SENTENCES, rows)
 
 
 if __name__ == "__main__":
