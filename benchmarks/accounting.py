@@ -3,12 +3,11 @@
 A word is a run of letters or digits, without case. Words cut at the end of a line are joined on either side. Prints the
 files that lose most, then the sums. The share that matters is `nowhere`: words that no text and no part accounts for.
 
-    python benchmarks/accounting.py FILE_OR_FOLDER ... --csv words.csv
+    python benchmarks/accounting.py FILE_OR_FOLDER ...
 """
 
 from __future__ import annotations
 
-import csv
 import re
 import subprocess
 import unicodedata
@@ -137,7 +136,7 @@ def files(places: list[Path]) -> Iterator[Path]:
 
 def main() -> None:
     """Print the worst files and the sums."""
-    options = arguments(__doc__, "places...", csv=Path, most=400, worst=15)
+    options = arguments(__doc__, "places...", most=400, worst=15)
     rows: list[Words] = []
     for file in files(options.places):
         reference = found_elsewhere(file)
@@ -156,11 +155,6 @@ def main() -> None:
     print(f"{100 * beside / total:.2f} % beside it, {100 * (total - body - beside) / total:.2f} % nowhere")
     print(f"{len(lossy)} files with over 10 % not in the body, {sum(not row.warned for row in lossy)} not warned of")
     print(f"{len(bad)} files with over 1 % nowhere, {sum(not row.warned for row in bad)} of them not warned of")
-    if options.csv:
-        with options.csv.open("w", newline="", encoding="utf-8") as file_:
-            writer = csv.writer(file_)
-            writer.writerow(["file", "words", "body", "beside", "nowhere", "warned"])
-            writer.writerows((row.file.name, row.all, row.body, row.beside, row.nowhere, row.warned) for row in rows)
 
 
 if __name__ == "__main__":

@@ -259,10 +259,7 @@ class Found:
         if pair.state is not State.SAME:
             self.said[pair.state.value] += 1
             self.right[pair.state.value] += bool(kinds & expected.get(pair.state, set(EDITS)))
-        for name, told, kind in (
-            ("number", NUMERIC, "number"),
-            ("negation", {FlagKind.NEGATION}, "negation"),
-        ):
+        for name, told, kind in (("number", NUMERIC, "number"), ("negation", {FlagKind.NEGATION}, "negation")):
             if any(flag.kind in told for flag in pair.flags):
                 self.said[f"flag {name}"] += 1
                 self.right[f"flag {name}"] += kind in kinds

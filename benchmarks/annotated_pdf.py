@@ -415,11 +415,7 @@ def main() -> None:
 
 
 def _layout(
-    layout: Layout,
-    documents: Iterator[list[Part]],
-    chance: random.Random,
-    folder: Path,
-    encoder: DocumentEncoder,
+    layout: Layout, documents: Iterator[list[Part]], chance: random.Random, folder: Path, encoder: DocumentEncoder
 ) -> Counts:
     counts = Counts(Counter(), Counter())
     for number in range(SAMPLE):

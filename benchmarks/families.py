@@ -23,15 +23,7 @@ from typing import Any
 
 from script import arguments, machine, records
 
-from colde_cli.corpus.near_pairs import (
-    NearPair,
-    NearPairs,
-    ShingleTable,
-    Words,
-    shared_words,
-    text_words,
-    word_numbers,
-)
+from colde_cli.corpus.near_pairs import NearPair, NearPairs, ShingleTable, Words, shared_words, text_words, word_numbers
 
 SHARES = (0.3, 0.4, 0.5, 0.6)
 SIZES = (500, 1000, 2000, 5000)

@@ -54,12 +54,7 @@ class Record:
 
     def save(self) -> None:
         """Write it."""
-        values = {
-            "runs": self.runs,
-            "seconds": round(self.seconds, 1),
-            "refused": self.refused,
-            "found": self.found,
-        }
+        values = {"runs": self.runs, "seconds": round(self.seconds, 1), "refused": self.refused, "found": self.found}
         self._file.write_text(json.dumps(values, indent=1))
 
     def finding(self, key: str, data: bytes, text: str) -> None:
@@ -206,10 +201,7 @@ def in_rounds(names: list[str], folder: Path, minutes: float) -> None:
 
 def table(names: list[str], folder: Path) -> str:
     """The figures of all targets."""
-    rows = [
-        "| reader | runs | processor minutes | inputs kept | refused | findings |",
-        "|---|---|---|---|---|---|",
-    ]
+    rows = ["| reader | runs | processor minutes | inputs kept | refused | findings |", "|---|---|---|---|---|---|"]
     for name in names:
         record = Record(folder / name)
         kept = len(list((folder / name / "inputs").iterdir()))

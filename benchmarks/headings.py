@@ -154,28 +154,9 @@ def _plain(source: str, macros: dict[str, str]) -> str:
 UNUSABLE = ("1001._0908.0054", "amt_handbook_sample", "ioprf_cr", "redp5110_sampled", "2020.acl-main.207")
 _VERSION = re.compile(r"_(?:v|d|j|conf|final|cr|proc)\w*$")
 _FREE = frozenset(
-    (
-        "abstract",
-        "keywords",
-        "index terms",
-        "author keywords",
-        "acm classification keywords",
-        "ccs concepts",
-        "references",
-        "bibliography",
-        "contents",
-        "table of contents",
-        "list of figures",
-        "list of tables",
-        "acknowledgments",
-        "acknowledgements",
-        "acknowledgment",
-        "acknowledgement",
-        "general terms",
-        "categories and subject descriptors",
-        "appendix",
-        "acm reference format",
-    )
+    "abstract/keywords/index terms/author keywords/acm classification keywords/ccs concepts/references/bibliography/"
+    "contents/table of contents/list of figures/list of tables/acknowledgments/acknowledgements/acknowledgment/"
+    "acknowledgement/general terms/categories and subject descriptors/appendix/acm reference format".split("/")
 )
 
 

@@ -126,10 +126,7 @@ def model_runs(folder: Path, work: Path) -> list[Run]:
     a, b = work / "a.md", work / "b.md"
     for path, text in zip((a, b), _TEXTS, strict=True):
         path.write_text(text, encoding="utf-8")
-    commands = (
-        ("diff", a, b, "--model", folder, "--no-cache", "--format", "json"),
-        ("models", folder),
-    )
+    commands = (("diff", a, b, "--model", folder, "--no-cache", "--format", "json"), ("models", folder))
     return [run(*command) for command in commands]
 
 

@@ -1,7 +1,7 @@
 """How an index grows: time to index and to search, memory and bytes, up to a million documents.
 
     python benchmarks/index_scale.py [--documents 500 1000 2000 5000 100000 1000000] [--chunks 20] [--folder DIR]
-                                     [--plot scale.svg] [--json scale.json] [--earlier scale.json]
+                                     [--plot scale.svg]
 
 Documents are made up: chunk vectors around one of 1,000 topics, words drawn by Zipf's law. They are written straight
 into the tables of an index, as reading and encoding take the same time whatever the size. Measured are
@@ -31,7 +31,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -277,10 +277,8 @@ def short(number: int) -> str:
 def main() -> None:
     """Measure and print."""
     sizes = [500, 1000, 2000, 5000, 10**5, 10**6]
-    options = arguments(__doc__, documents=sizes, chunks=20, folder=Path, plot=Path, json=Path, earlier=Path)
+    options = arguments(__doc__, documents=sizes, chunks=20, folder=Path, plot=Path)
     rows: list[Row] = []
-    if options.earlier is not None:  # figures of an earlier run, to be in the plot
-        rows = [Row(**row) for row in json.loads(options.earlier.read_text(encoding="utf-8"))]
     encoder = open_encoder(cache=Cache.open())
     print(f"{machine()}; {options.chunks} chunks a document")
     names = "write first query processor cold MB index side".split()
@@ -297,8 +295,6 @@ def main() -> None:
             )
     if options.plot is not None:
         plot(rows, options.plot)
-    if options.json is not None:
-        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2), encoding="utf-8")
     print(f"peak memory of indexing {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000:.0f} MB")
 
 

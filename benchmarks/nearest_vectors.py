@@ -8,7 +8,6 @@ in processor time; recall is the share of the 10 and the 300 nearest by exact pr
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 import time
@@ -16,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from script import arguments
 
 from colde_cli.corpus.first_stage import NO_TERMS, Measure, Segment, best
 from colde_cli.corpus.index_reader import Index
@@ -109,11 +109,7 @@ def measure(real: np.ndarray, count: int, queries: np.ndarray) -> None:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument("index", type=Path)
-    parser.add_argument("--vectors", type=int, nargs="+", default=[100_000, 1_000_000])
-    parser.add_argument("--queries", type=int, default=50)
-    options = parser.parse_args()
+    options = arguments(__doc__, "index", vectors=[100_000, 1_000_000], queries=50)
     real = real_vectors(options.index)
     print(f"{len(real)} real vectors, {os.cpu_count()} cores")
     queries = noisy(real, options.queries, np.random.default_rng(0))

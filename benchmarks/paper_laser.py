@@ -231,16 +231,8 @@ def set_pairs(folder: Path, count: int) -> list[SentencePair]:
 
 
 SENTENCES = (
-    "set",
-    "checkpoint",
-    "m",
-    "reach it",
-    "related",
-    "unrelated",
-    "one side",
-    "intra",
-    "anisotropy",
-    "baseline",
+    *("set", "checkpoint", "m", "reach it", "related", "unrelated"),
+    *("one side", "intra", "anisotropy", "baseline"),
 )
 
 

@@ -202,12 +202,7 @@ class Bench:
 
         pages = sum(read(path).report.pages for path in self.files)
         task = {"files": [str(path) for path in self.files], "threads": max(self.threads), "warm": False}
-        names = {
-            "colde read": sys.executable,
-            "pypdf": self.peers,
-            "pdfminer.six": self.peers,
-            "pdftotext": self.peers,
-        }
+        names = {"colde read": sys.executable, "pypdf": self.peers, "pdfminer.six": self.peers, "pdftotext": self.peers}
         found = play([Contestant(name, name, python, task) for name, python in names.items()], self.rounds)
         return [*table(f"Reading {len(self.files)} PDFs, {pages} pages", found, pages, "pages/s"), ""]
 

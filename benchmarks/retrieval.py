@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import csv
 import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -149,17 +148,12 @@ def figures(order: NDArray[np.int64], relevant: Sequence[int], best: NDArray[np.
 def measure(scorers: dict[str, Scorer], corpus: Corpus, queries: Sequence[int]) -> dict[str, Floats]:
     """The figures of each system and query, [Q, 4]."""
     rows: dict[str, list[tuple[float, ...]]] = {name: [] for name in scorers}
-    seconds = dict.fromkeys(scorers, 0.0)
     for query in queries:
         best = np.zeros(0, np.int64)
         for name, scorer in scorers.items():
-            started = time.process_time()
             order = without(np.argsort(-scorer(query), kind="stable"), query)
-            seconds[name] += time.process_time() - started
             best = order[:DEPTH] if name == "rank" else best
             rows[name].append(figures(order, corpus.relevant[query], best))
-    for name in ("rank", "first stage"):
-        print(f"{name}: {1000 * seconds[name] / len(queries):.1f} ms of processor time a query")
     return {name: np.array(found) for name, found in rows.items()}
 
 

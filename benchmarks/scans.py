@@ -26,7 +26,7 @@ import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -236,20 +236,6 @@ def measure_word(path: Path, form: str, folder: Path) -> tuple[str, ...]:
     return (path.stem, form, str(len(pdfium.PdfDocument(printed))), *rows)
 
 
-def table(findings: Sequence[Finding]) -> Table:
-    """What was measured."""
-    shown = Table("document", "form", "pages", "recall", "precision", "planted", "certain", "uncertain", "false a page")
-    shown.add_column("of these uncertain")
-    shown.add_column("s a page")
-    for one in findings:
-        shown.add_row(
-            *(one.name, one.form, str(one.pages), f"{one.recall:.1%}", f"{one.precision:.1%}"),
-            *(str(one.planted), str(one.certain), str(one.uncertain), f"{one.false / one.pages:.2f}"),
-            *(f"{one.false_uncertain / one.pages:.2f}", f"{one.seconds:.1f}"),
-        )
-    return shown
-
-
 def main() -> None:
     """Measure and print."""
     options = arguments(
@@ -265,7 +251,6 @@ def main() -> None:
             for form in forms:
                 findings.append(measure(file, form, options.pages, options.planted, folder, show=options.show))
                 console.print(findings[-1], soft_wrap=True)
-        console.print(table(findings))
         for form in forms:
             of_form = [one for one in findings if one.form == form]
             if of_form:

@@ -12,26 +12,23 @@ as many.
 
 from __future__ import annotations
 
-import argparse
 import os
-import platform
 import resource
 import statistics
 import tempfile
 import time
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import nlargest
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from index_scale import TEXT, learn, search
+from index_scale import TEXT, fill, search
+from script import arguments, machine
 
 from colde_cli.corpus import side_file
 from colde_cli.corpus.index_reader import Index
-from colde_cli.corpus.index_writer import writing
 from colde_cli.corpus.lance_store import LanceIndex
 from colde_cli.corpus.lance_writer import send_index
 from colde_cli.corpus.rank_corpus import rank_index
@@ -39,7 +36,6 @@ from colde_cli.corpus.records import Arrays, pack, text_record, unpack
 from colde_cli.documents.plain_text import read_text
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.loading import open_encoder
-from colde_cli.encoder.vector_cache import digest
 from colde_cli.scoring.score import for_rankings, scores_with_many
 
 _FEW = 6  # chunks of a document of `--short`
@@ -69,35 +65,12 @@ def begun(record: bytes, most: int) -> Arrays:
     return {name: values[:most] if name in cut else values for name, values in parts[1].items()}
 
 
-def fill(folder: Path, real: list[tuple[Any, ...]], count: int, encoder: DocumentEncoder) -> None:
-    """Make an index of SQLite of so many documents, but for its side file."""
+def repeated(real: list[tuple[Any, ...]], count: int) -> Iterator[tuple[bytes | str, int, bytes, bytes]]:
+    """The rows of so many documents: the real ones, and then others that are like them."""
     generator = np.random.default_rng(0)
-    with writing(folder, make=True) as index:
-        run = index.connection.execute
-        run("BEGIN")
-        centre = None if encoder.centre is None else encoder.centre.tobytes()
-        model = (encoder.family, encoder.info.name, encoder.info.precision, centre)
-        run("INSERT INTO models (number, family, name, precision, centre) VALUES (1, ?, ?, ?, ?)", model)
-        run("INSERT OR REPLACE INTO meta VALUES ('model', 1)")
-        run("INSERT INTO roots (number, path, glob) VALUES (1, ?, NULL)", (b"/made-up",))
-        for number in range(1, count + 1):
-            headings, chunks, text, arrays = real[number % len(real)]
-            vectors = noisy(arrays, generator) if number > len(real) else pack({}, arrays)
-            key = digest(number.to_bytes(8, "little"))
-            content = (number, key, headings, zlib.crc32(text), text)
-            run(
-                "INSERT INTO contents (number, key, title, words, warnings, headings, reading, checksum, record)"
-                " VALUES (?, ?, '\"\"', 100, '[]', ?, x'', ?, ?)",
-                content,
-            )
-            run(
-                "INSERT INTO documents (number, path, root, key, content, size, mtime_ns, checked_ns)"
-                " VALUES (?, ?, 1, ?, ?, 1000, 0, 0)",
-                (number, b"/made-up/%08d.txt" % number, key, number),
-            )
-            run("INSERT INTO vectors VALUES (1, ?, ?, ?, ?)", (number, chunks, zlib.crc32(vectors), vectors))
-        run("COMMIT")
-        learn(index, encoder)
+    for number in range(1, count + 1):
+        headings, chunks, text, arrays = real[number % len(real)]
+        yield headings, chunks, text, noisy(arrays, generator) if number > len(real) else pack({}, arrays)
 
 
 def size(folder: Path) -> int:
@@ -158,7 +131,7 @@ def measure(
     query.write_text(TEXT, encoding="utf-8")
     print(f"{count:,} documents, load {os.getloadavg()[0]:.0f}", flush=True)
     if not folder.exists():
-        timed("filled", lambda: fill(folder, real, count, encoder), count)
+        timed("filled", lambda: fill(folder, repeated(real, count), encoder), count)
     timed("side file", lambda: refresh(folder, encoder), count)
     if not place.exists():
         timed("sent", lambda: send_index(folder, str(place), encoder), count)
@@ -177,13 +150,7 @@ def measure(
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument("index", type=Path)
-    parser.add_argument("--documents", type=int, nargs="+", default=[10_000, 100_000])
-    parser.add_argument("--queries", type=int, default=8)
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--short", action="store_true")
-    options = parser.parse_args()
+    options = arguments(__doc__, "index", documents=[10_000, 100_000], queries=8, folder=Path, short=False)
     encoder = open_encoder("colde-minilm-l6", device="cpu")
     with Index.open(options.index) as index:
         real = index.connection.execute(RECORDS).fetchall()
@@ -194,7 +161,7 @@ def main() -> None:
         real = [(headings, min(chunks, _FEW), text, vectors) for headings, chunks, _, vectors in real]
     real = [(*row[:3], begun(row[3], row[1])) for row in real]
     chunks = np.mean([row[1] for row in real])
-    print(f"{platform.platform()}, {os.cpu_count()} cores; {len(real)} real documents of {chunks:.1f} chunks")
+    print(f"{machine()}; {len(real)} real documents of {chunks:.1f} chunks")
     for count in options.documents:
         if options.folder is None:
             with tempfile.TemporaryDirectory() as work:

@@ -178,8 +178,7 @@ COMMON: Mapping[str, Change] = {
         swap(r"(?<=[a-z])\.(?= [A-Z])", r", other than those listed in the annex."),
     ),
     "reference": counted(
-        r"(?<=[a-z,;(] )(?:Section|Article|Clause|Paragraph)s? \d+(?:\.\d+)*(?=[^\d.]|\.\s|\.$)",
-        r"\d+(?!.*\d)",
+        r"(?<=[a-z,;(] )(?:Section|Article|Clause|Paragraph)s? \d+(?:\.\d+)*(?=[^\d.]|\.\s|\.$)", r"\d+(?!.*\d)"
     ),
     "modal": first_of(
         swap(r"\b(?:shall|must|may) not (?=[a-z])", "may ", "is free to "),
@@ -405,11 +404,7 @@ def _requirement(text: str) -> bool:
 
 
 def _rebuilt(
-    a: Document,
-    found: Sequence[Passage],
-    edits: Mapping[int, Planting],
-    inserted: Sequence[str],
-    free: Sequence[int],
+    a: Document, found: Sequence[Passage], edits: Mapping[int, Planting], inserted: Sequence[str], free: Sequence[int]
 ) -> Document:
     spans = [one.span for one in found]
     places = [n for n in free if n not in edits][: len(inserted)]
@@ -492,12 +487,10 @@ def report(tallies: Mapping[str, Tally]) -> Table:
     kinds = sorted({kind for tally in tallies.values() for kind in tally.planted})
     for kind in kinds:
         table.add_row(
-            kind,
-            *(cell for tally in tallies.values() for cell in _cells(tally.planted[kind], tally.found[kind])),
+            kind, *(cell for tally in tallies.values() for cell in _cells(tally.planted[kind], tally.found[kind]))
         )
     table.add_row(
-        "all",
-        *(cell for tally in tallies.values() for cell in _cells(tally.planted.total(), tally.found.total())),
+        "all", *(cell for tally in tallies.values() for cell in _cells(tally.planted.total(), tally.found.total()))
     )
     table.add_row(
         "precision of flags",

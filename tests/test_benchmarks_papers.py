@@ -194,11 +194,9 @@ def test_from_documents_to_a_table(tables: ModuleType, tmp_path: Path, monkeypat
 
     monkeypatch.chdir(tmp_path)
     folder, backbone = write_labelled_set(tmp_path / "made-up"), write_backbone(tmp_path / "bert")
-    monkeypatch.setattr(
-        "sys.argv",
-        ["paper_tables.py", "figure-8", str(folder), "--rounds", "2", "--most", "20", "--only", "−LSTM", "--options"]
-        + [f"--backbone {backbone} --batch-size 8 --chunk-tokens 48"],
-    )
+    more = f"--backbone {backbone} --batch-size 8 --chunk-tokens 48"
+    given = ["figure-8", str(folder), "--rounds", "2", "--most", "20", "--only", "−LSTM", "--options", more]
+    monkeypatch.setattr("sys.argv", ["paper_tables.py", *given])
     tables.main()
     assert len(tables.training_ids(folder, 20)) == 20
     (texts,) = (tmp_path / "runs" / "papers" / "texts").iterdir()

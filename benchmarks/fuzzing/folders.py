@@ -39,13 +39,7 @@ def run_data(data: bytes) -> None:
 def data_seeds() -> Iterator[bytes]:
     """Lines of both kinds."""
     documents = [
-        {
-            "id": "a",
-            "text": "Words of one.\n\n2 More\n\nWords.",
-            "label": "x",
-            "related": ["b"],
-            "split": "train",
-        },
+        {"id": "a", "text": "Words of one.\n\n2 More\n\nWords.", "label": "x", "related": ["b"], "split": "train"},
         {"id": "b", "sections": [{"heading": "One", "text": "Words."}], "label": "x", "title": "B"},
         {"id": "c", "path": "data.jsonl.txt"},
     ]
@@ -76,13 +70,7 @@ def run_toml(data: bytes) -> None:
             context.invoked_subcommand = name
             try:
                 configuration.apply(path, context, group.commands)
-                for setting in (
-                    "cache_dir",
-                    "cache_limit",
-                    "default_threads",
-                    "model_search_path",
-                    "profiles_dir",
-                ):
+                for setting in ("cache_dir", "cache_limit", "default_threads", "model_search_path", "profiles_dir"):
                     getattr(settings, setting)()
             except ColdeError as error:
                 refused = error
@@ -196,10 +184,7 @@ def run_model(data: bytes) -> None:
             model = open_model(folder)
             config = model.config
             json.loads(config.to_json())
-            curves = [
-                config.calibration,
-                *(one.calibration for one in getattr(config.score_weights, "domains", ())),
-            ]
+            curves = [config.calibration, *(one.calibration for one in getattr(config.score_weights, "domains", ()))]
             for curve in filter(None, curves):
                 check_curve(curve)
             if isinstance(model, ModelFolder):
@@ -226,14 +211,7 @@ def model_seeds() -> Iterator[bytes]:
     from colde_cli.scoring import profile
 
     shipped = ROOT / "models" / "colde-minilm-l6"
-    pieces = [
-        "[PAD]",
-        "[UNK]",
-        "[CLS]",
-        "[SEP]",
-        *"abcdefghijklmnopqrstuvwxyz.",
-        *("##" + one for one in "aeiou"),
-    ]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefghijklmnopqrstuvwxyz.", *("##" + one for one in "aeiou")]
     digits = {"type": "Digits", "individual_digits": True}
     tokenizer = {
         "version": "1.0", "truncation": None, "padding": None,
@@ -256,10 +234,7 @@ def model_seeds() -> Iterator[bytes]:
         normalizers = {
             "BertNormalizer": tokenizer["normalizer"],
             "Replace": {"type": "Replace", "pattern": {"String": "a"}, "content": "bb"},
-            "Prepend": {
-                "type": "Sequence",
-                "normalizers": [{"type": "Prepend", "prepend": "_"}, {"type": "NFC"}],
-            },
+            "Prepend": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "_"}, {"type": "NFC"}]},
         }
         yield packed({"tokenizer.json": json.dumps({**tokenizer, "normalizer": normalizers[replacing]}).encode()})
     yield packed({"config.json": json.dumps(config).encode(), **both})
