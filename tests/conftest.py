@@ -27,7 +27,7 @@ os.environ["NO_PROXY"] = os.environ["no_proxy"] = "*"
 _PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 # The same examples in each run of a commit: what CI says does not hang on luck. The deep profile draws new ones.
 settings.register_profile("colde", derandomize=True, database=None, **_PATIENT)
-# For hours at night: see "Fuzzing" in docs/development.md.
+# For hours at night: see "Tests" in docs/development.md.
 settings.register_profile("deep", max_examples=75_000, database=None, **_PATIENT)
 _PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "colde")
 settings.load_profile(_PROFILE)
