@@ -58,21 +58,20 @@ def command_tree(tree: Commands) -> dict[str, frozenset[str]]:
 
 
 def options_page(tree: Commands) -> str:
-    """A table of the options by name: the commands that take it, and the sentence of its help with the default.
+    """The options by name: the commands that take it, and the sentence of its help with the default.
 
-    An option that means something else in another command has a row for each meaning.
+    An option that means something else in another command has a line for each meaning.
     """
     rows: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
     for name, command in tree.items():
         for item in command.params:
             if item.opts[0].startswith("-") and not item.hidden and item.name != "help":
-                words = "`" + "`, `".join((*item.opts, *item.secondary_opts)) + "`"
+                words = ", ".join((*item.opts, *item.secondary_opts))
                 use = name.removeprefix("colde ").strip(), item.metavar or "", _default(item)
                 rows.setdefault((words, item.help or ""), []).append(use)
     every = [name.removeprefix("colde ") for name, command in tree.items() if name != "colde" and not _below(command)]
-    ordered = sorted(rows.items(), key=lambda row: (row[0][0].split()[0].strip("`,"), row[1]))
-    lines = [_row(words, sentence, uses, every) for (words, sentence), uses in ordered]
-    return _HEAD + "\n".join(["| Option | Commands | Meaning |", "|---|---|---|", *lines, ""])
+    ordered = sorted(rows.items(), key=lambda row: (row[0][0].split(",")[0], row[1]))
+    return _HEAD + "".join(_line(words, sentence, uses, every) for (words, sentence), uses in ordered)
 
 
 def _below(command: Any) -> Any:  # noqa: ANN401
@@ -87,17 +86,17 @@ def _listed(users: list[str], every: list[str]) -> str:
     return "all but " + ", ".join(left) if left else "all"
 
 
-def _row(words: str, sentence: str, uses: list[tuple[str, str, str]], every: list[str]) -> str:
+def _line(words: str, sentence: str, uses: list[tuple[str, str, str]], every: list[str]) -> str:
     """The line of an option; each use is a command, the value it takes and the default there."""
     metavars, defaults = (_by_value(uses, part) for part in (1, 2))
     if len(metavars) == 1:
         words, named = f"{words} {uses[0][1]}".rstrip(), _listed([name for name, *_ in uses], every)
     else:
-        named = ", ".join(f"{', '.join(names)} ({metavar})" for metavar, names in metavars.items())
+        named = "; ".join(f"{', '.join(names)} `{metavar}`" for metavar, names in metavars.items())
     alike = len(defaults) == 1
     told = [value if alike else f"{', '.join(names)} {value}" for value, names in defaults.items() if value]
     default = f" Default: {'; '.join(told)}." if told else ""
-    return "| " + " | ".join(map(_cell, (words, named, sentence + default))) + " |"
+    return f"- `{words}` ({named}): {' '.join((sentence + default).split())}\n"
 
 
 def _by_value(uses: list[tuple[str, str, str]], part: int) -> dict[str, list[str]]:
@@ -112,10 +111,6 @@ def _default(item: Any) -> str:  # noqa: ANN401
     shown = getattr(item, "show_default", None)
     value = shown if isinstance(shown, str) else getattr(item.default, "value", item.default)
     return "" if value in (None, False, ()) or callable(value) else str(value)
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
 
 
 def example_problems(text: str, tree: Mapping[str, frozenset[str]]) -> list[str]:

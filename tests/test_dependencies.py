@@ -12,7 +12,11 @@ from command_line import ROOT, V1, V2, run_process
 from packaging.requirements import Requirement
 
 PAGE = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
-LISTED = dict(re.findall(r"^\| \[?([\w.-]+)\]? \| ([^|]+?) \|", PAGE, re.MULTILINE))
+LISTED = {
+    package: licence
+    for licence, packages in re.findall(r"^\| ([^|]+?) \| ([^|]+?) \|$", PAGE, re.MULTILINE)
+    for package in packages.split(", ")
+}
 _SHORT = {
     r"MIT-0|^MIT": "MIT", r"Apache": "Apache-2.0", r"Mozilla|MPL": "MPL-2.0", r"BSD": "BSD", r"ISC": "ISC",
     r"PSF|Python": "PSF-2.0",
