@@ -150,6 +150,35 @@ def test_a_condition_that_is_added_to_a_requirement_is_flagged() -> None:
     assert said(a.replace("MUST NOT", "does not"), b.replace("MUST NOT", "does not"), KEYWORDS_BIND) == []
 
 
+@pytest.mark.parametrize(
+    "pointer",
+    ["Please see Section 4 on fees and damages.", "How to terminate it is set forth in Section 6 below."],
+)
+def test_a_sentence_that_only_says_where_something_stands_weighs_least(pointer: str) -> None:
+    (flag,) = one_sided_flags("", pointer, RULES)
+    (other,) = one_sided_flags("", "He may read every line of it.", RULES)
+    assert flag.gravity == 0 < other.gravity
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "found"),
+    [
+        ("You and Acme may end it.", "You may end it.", ("party", "You and Acme", "You")),
+        ("You may end it.", "You or Acme may end it.", ("party", "You", "You or Acme")),
+        ("In May, you must pay it.", "In May, we and you must pay it.", ("party", "you", "we and you")),
+        ("The fees must be paid.", "The fees and taxes must be paid.", None),
+    ],
+)
+def test_who_is_joined_to_those_who_must_or_may_is_flagged(a: str, b: str, found: tuple[str, str, str] | None) -> None:
+    assert [one for one in said(a, b, RULES) if one[0] == "party"] == ([found] if found else [])
+
+
+def test_what_a_standard_says_of_its_fields_in_small_letters_is_flagged() -> None:
+    a, b = "- an optional enum that takes one of these", "- a required enum that takes one of these"
+    assert ("obligation", "optional", "required") in said(a, b, KEYWORDS_BIND)
+    assert said(a, b, RULES) == []
+
+
 def test_a_clause_in_other_words_is_flagged_with_both() -> None:
     a, b = "The seller may use the remarks of the buyer.", "Remarks are free, and anybody exploits them at will."
     (flag,) = rewritten_flags(a, b, redline(a, b), RULES)

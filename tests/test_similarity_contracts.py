@@ -136,6 +136,14 @@ def test_forms_of_one_party_are_the_same() -> None:
     assert party_value("your") == party_value("You")
 
 
+def test_an_app_is_no_party_and_our_users_are_users() -> None:
+    text = "Osei Media LLC runs it on the site (“Site”) and by telephone (“App”). The User shall pay for the App. "
+    terms = read_terms(text * 3, text * 4)
+    assert terms.rules
+    assert terms.parties == {"User"}
+    assert not [flag for flag in flags("It is what our User asks.", "It is what the User asks.", terms=terms) if flag.b]
+
+
 def test_a_party_in_capitals_is_a_party() -> None:
     terms = read_terms(CONTRACT)
     before = "IN NO EVENT SHALL THE SUPPLIER'S AGENTS BE LIABLE TO EITHER PARTY OR YOU."

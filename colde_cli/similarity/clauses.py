@@ -63,6 +63,10 @@ _KEYWORD_GROUPS = {
     **dict.fromkeys(("SHOULD", "RECOMMENDED"), "ADVICE"),
     **dict.fromkeys(("MAY", "OPTIONAL"), "PERMISSION"),
 }
+_ACTORS = re.compile(r"(?:[^\W\d_][\w'’.&-]* ){0,5}[^\W\d_][\w'’&-]* $")
+"""Who must or may do something: the words before a word of duty, up to a comma or stop."""
+_FIELD = re.compile(r"\b(?:required|mandatory|(optional))\b(?! to\b)")
+"""What a standard says of its fields and parameters in small letters."""
 _IDIOM = re.compile(r"\bas the case $")
 """What "may" follows where it permits nothing: "as the case may be"."""
 _STRENGTH = {"PERMISSION": 0.5, "ADVICE": 1.5}
@@ -70,7 +74,15 @@ _STRENGTH = {"PERMISSION": 0.5, "ADVICE": 1.5}
 _EXCHANGED = {FlagKind.OBLIGATION: 1.8, FlagKind.PARTY: 3.0, FlagKind.SCOPE: 1.0}
 """Gravity of a duty that became a permission, or the like; alone, such a word weighs by its clause."""
 _WHOLE = 0.7
-"""Gravity of a clause that came or went as a whole, beside what it says."""
+"""Gravity of a clause that came or went as a whole, or became another one, beside what it says."""
+_POINTS = re.compile(
+    r"^\W*(?:please\s+)?(?:see|refer to|read|review|visit)\b"
+    r"|^\W*(?:to (?:learn|find out) more|for (?:more|further|additional) (?:information|details))\b"
+    r"|\b(?:set (?:forth|out)|described|explained) in (?:sections?|clauses?|articles?|paragraphs?) [\d.]+"
+    r"(?: (?:above|below|hereof))?\W*$",
+    re.IGNORECASE,
+)
+"""A sentence that only says where something stands."""
 _MOST = 3.0
 _WEIGHED = {
     **dict.fromkeys((FlagKind.NAME, FlagKind.TERM, FlagKind.REFERENCE), 0.8),
@@ -200,6 +212,7 @@ def _alone(text: str, lead: str, terms: ContractTerms, *, first: bool) -> Iterat
         said = beginning(text)
         kind = FlagKind.TERM if defines(text) and not _rules(text, terms) else FlagKind.CLAUSE
         heavy = gravity(f"{lead} {text}", terms) + _WHOLE * (kind is FlagKind.CLAUSE and not terms.keywords)
+        heavy *= terms.keywords or not _POINTS.search(text)
         yield Flag(kind, said if first else "", "" if first else said, round(heavy, 3))
 
 
@@ -320,12 +333,25 @@ def _norms(a: str, b: str, old: Span, new: Span, edits: Sequence[Edit], terms: C
         one, other = _words(a, first), _words(b, second)
         if {first.value, second.value} != HEDGES and not _negates(first, second, one, other):
             yield Flag(FlagKind.OBLIGATION, one, other)
+    if terms.rules and not terms.keywords and [one.value for one in left] == [one.value for one in right]:
+        for first, second in zip(left, right, strict=True):
+            yield from _actors(a[old.start : first.span.start], b[new.start : second.span.start], terms)
     for mention in gone[len(come) :]:
         if _counts_alone(a, mention, [edit.a for edit in edits], terms):
             yield Flag(FlagKind.OBLIGATION, _words(a, mention), "")
     for mention in come[len(gone) :]:
         if _counts_alone(b, mention, [edit.b for edit in edits], terms):
             yield Flag(FlagKind.OBLIGATION, "", _words(b, mention))
+
+
+def _actors(a: str, b: str, terms: ContractTerms) -> Iterator[Flag]:
+    """Flag somebody who is joined to those who must or may do something in one text alone: "you and we may"."""
+    of_a, of_b = (match[0].strip() if (match := _ACTORS.search(text)) else "" for text in (a, b))
+    few, many = sorted((of_a, of_b), key=len)
+    joined = re.fullmatch(rf"(?:(.+) (?:and|or) )?{re.escape(few)}(?: (?:and|or) (.+))?", many) if few != many else None
+    more = (joined[1] or joined[2]) if few and joined else ""
+    if more and (more != more.casefold() or terms.party_pattern.search(more)):
+        yield Flag(FlagKind.PARTY, of_a, of_b)
 
 
 def norms(text: str, terms: ContractTerms) -> list[Mention]:
@@ -339,6 +365,10 @@ def norms(text: str, terms: ContractTerms) -> list[Mention]:
             phrase = " ".join(match[0].split())
             value = _KEYWORD_GROUPS.get(phrase) or f"{_KEYWORD_GROUPS[phrase.removesuffix(' NOT')]} NOT"
             found.append(Mention(FlagKind.OBLIGATION, value, Span(*match.span())))
+        found += [
+            Mention(FlagKind.OBLIGATION, "optional" if match[1] else "required", Span(*match.span()))
+            for match in _FIELD.finditer(text)
+        ]
     keywords = {mention.span.start for mention in found}
     found += [
         Mention(FlagKind.OBLIGATION, group(match[0], OBLIGATIONS), Span(*match.span()))
@@ -359,11 +389,11 @@ def _negates(first: Mention, second: Mention, one: str, other: str) -> bool:
 def _counts_alone(text: str, mention: Mention, edits: Sequence[Span], terms: ContractTerms) -> bool:
     """Whether a word of duty or permission matters that has no counterpart in the other sentence."""
     if terms.keywords:
-        binds = mention.value.isupper()
+        binds = mention.value.isupper() or mention.value in ("optional", "required")
     else:
         binds = mention.value in (BINDING if terms.rules else ("duty",))
         binds = binds and _words(text, mention).casefold() not in WEAK_ALONE
-    most = _LONG if terms.rules else _FLIP
+    most = _LONG if terms.rules and (mention.value.isupper() or not terms.keywords) else _FLIP
     return binds and any(_at(mention, edit) and len(text[edit.start : edit.end].split()) <= most for edit in edits)
 
 
@@ -389,7 +419,8 @@ def rewritten_flags(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms)
     won = sum(len(b[edit.b.start : edit.b.end].split()) for edit in edits)
     if 2 * lost < len(a.split()) and 2 * won < len(b.split()):
         return ()
-    return (Flag(FlagKind.CLAUSE, beginning(a), beginning(b), max(gravity(a, terms), gravity(b, terms))),)
+    heavy = max(gravity(a, terms), gravity(b, terms)) + _WHOLE * (not terms.keywords)
+    return (Flag(FlagKind.CLAUSE, beginning(a), beginning(b), round(heavy, 3)),)
 
 
 def weighed(flag: Flag, a: str, b: str, terms: ContractTerms) -> Flag:

@@ -34,7 +34,8 @@ _COMPANY = re.compile(
 )
 _THING = re.compile(
     r"(?:agreement|contract|date|effective|part(?:y|ies)|salary|pay|plan|period|services|terms|work|loan|notes?|documents"
-    r"|project|program|stock|shares|product|products|release|property|premises)$",
+    r"|project|program|stock|shares|product|products|release|property|premises"
+    r"|apps?|applications?|(?:web ?)?sites?|platforms?|software|content|data|materials?|information|accounts?)$",
     re.IGNORECASE,
 )
 """Terms that name a thing, not a party."""

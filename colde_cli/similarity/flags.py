@@ -78,6 +78,7 @@ _STEP = 3
 _FIGURE = re.compile(NUMERAL)
 _SECTION = re.compile(r"(?!\d{1,3}(?:\.\d{3})+$)\d+(?:\.\d+){2,}")
 """The number of a section or of a version, which counts nothing; "1.000.000" is a million."""
+_OWNS = re.compile(r"our|your|.*['’]s?", re.IGNORECASE)
 _AROUND_PARTY = set("the a an and or by of to each either both any such its".split())
 
 
@@ -115,7 +116,7 @@ def flags(
         if not ignore.numbers:
             found += _Changed(a, b, edits).compared(references, _never)
         if not terms.keywords:  # a standard has no parties
-            found += _terms(flipped, terms)
+            found += (flag for flag in _terms(flipped, terms) if flag.kind not in {duty.kind for duty in duties})
     found = _with_names(found, _names(a, b, edits, ignore, found))
     if not found and terms.rules and not terms.keywords:
         found += added_flags(a, b, all_edits, terms, leads)
@@ -411,7 +412,10 @@ def _terms(changed: _Changed, terms: ContractTerms) -> Iterator[Flag]:
 
     for flag in changed.compared(parties, is_all):
         speakers, values = [is_speaker(words) for words in (flag.a, flag.b)], {party_value(flag.a), party_value(flag.b)}
-        is_renamed = any(speakers) and values & terms.renamed
+        is_renamed = any(speakers) and bool(values & terms.renamed)
+        # "our Users" became "the Users": one word stands before a noun, the other is one.
+        owns = {_OWNS.fullmatch(words) is None for words in (flag.a, flag.b) if words}
+        is_renamed = is_renamed or len(owns) > 1
         if not is_renamed and ((flag.a and flag.b) or not (any(speakers) or "party" in values)):
             yield flag
     yield from changed.compared(defined, is_cut)
