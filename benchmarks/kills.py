@@ -210,7 +210,7 @@ class Bench:
         counts["with a hidden file left"] += bool(list(self.folder.rglob(".colde-*")))
         left = ""
         if self.name in OF_INDEX:
-            counts["within a transaction"] += (self.out / "index.sqlite-journal").exists()
+            counts["within a transaction"] += any(self.out.glob("index.sqlite-[jw]*"))
             counts += self._checked("verified")
         else:
             left = state(self.out)

@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 import struct
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -224,6 +225,41 @@ def test_an_index_of_another_version_is_closed_again(index: Path) -> None:
 def test_there_is_one_writer(index: Path, update: Update) -> None:
     with writing(index), pytest.raises(BadIndexError, match="being written by another process"):
         update()
+
+
+def test_a_reader_and_a_writer_do_not_wait_for_each_other(
+    index: Path, corpus: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if sys.platform != "linux" or not os.major(index.stat().st_dev):
+        pytest.skip("this folder is not on a disk of this machine")
+    monkeypatch.setattr("colde_cli.corpus.index_reader._WAIT", 0.0)
+    with Index.open(index) as opened, opened.reading():
+        before = names(index)
+        assert opened.count() == len(before)
+        (corpus / "late.txt").write_text("What came while somebody read.")
+        assert update_index(index, [], encoder).added == 1
+        assert opened.count() == len(before)
+        with writing(index) as written:
+            written.connection.execute("BEGIN IMMEDIATE")
+            written.connection.execute("DELETE FROM documents")
+            assert len(names(index)) == len(before) + 1
+            written.connection.execute("ROLLBACK")
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can read as somebody else")
+@pytest.mark.parametrize("written", [False, True], ids=["alone", "while it is written"])
+def test_who_may_not_write_may_read(index: Path, written: bool) -> None:
+    for folder in index.parents:
+        if folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & 0o001:
+            folder.chmod(folder.stat().st_mode | 0o055)
+    before = names(index)
+    with writing(index) if written else contextlib.nullcontext():
+        os.seteuid(65534)
+        try:
+            assert not os.access(index, os.W_OK, effective_ids=True)
+            assert names(index) == before
+        finally:
+            os.seteuid(0)
 
 
 def test_what_is_no_index_is_not_overwritten(corpus: Path, encoder: Encoder) -> None:

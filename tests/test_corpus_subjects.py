@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from colde_cli import Model, OptionError, clusters
 from colde_cli.corpus import subjects
-from colde_cli.corpus.subjects import communities, telling_words
+from colde_cli.corpus.subjects import communities, own_words, telling_words
 from colde_cli.encoder.encoder import Encoder
 
 weights = st.dictionaries(st.tuples(st.integers(0, 8), st.integers(9, 17)), st.floats(-1, 1), max_size=30)
@@ -63,6 +63,17 @@ def test_telling_words_are_common_inside_and_rare_outside() -> None:
     assert "pumps" not in first
     assert "odd" not in first
     assert second[0] == "levy"
+
+
+def test_words_of_boilerplate_do_not_count() -> None:
+    notice = "this article is distributed under the terms of a licence that permits unrestricted use".split()
+    texts = [[*f"pump number{seed} lifts {thing} water".split() * 9, *notice] for seed, thing in enumerate("abcdef")]
+    found = own_words(texts)
+    assert all({"pump", "lifts", "water"} <= words for words in found)
+    assert not {"article", "distributed", "licence"} & set().union(*found)
+    version = [*notice, "water"]
+    assert own_words([version] * 3) == [{word for word in version if len(word) > 3}] * 3  # all would be lost
+    assert own_words([["short"], []]) == [{"short"}, set()]
 
 
 def test_clusters_of_an_index_need_few_cards_in_memory(

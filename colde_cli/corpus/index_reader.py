@@ -14,8 +14,9 @@ each names the generation that it was made from.
 The number of a document stands for one content and is never used again, so that a side file need not look at a
 document twice. A file that is only renamed keeps its number.
 
-SQLite's rollback journal makes every change whole or undone, on network folders and for readers without write access
-too, which a write-ahead log does not allow. A reader sees the index as it was when its transaction began.
+Every change is whole or undone, and a reader sees the index as it was when its transaction began. On a local disk a
+write-ahead log keeps readers and the writer from waiting for each other; elsewhere, where it may not be used, SQLite's
+rollback journal does, and a commit waits for readers.
 """
 
 from __future__ import annotations
@@ -305,10 +306,24 @@ class Index(DocumentStore):
 
 def connect(folder: Path, mode: str = "rw") -> sqlite3.Connection:
     """Open the file of an index, in autocommit mode; SQLite undoes what a killed writer left half-done."""
-    name = quote(os.fsencode((folder / INDEX_FILE).absolute()))
+    file = folder / INDEX_FILE
+    options = f"mode={mode}"
+    writable = os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+    if not writable and _is_logged(file) and not file.with_name(f"{INDEX_FILE}-wal").exists():
+        options += "&immutable=1"  # without a writer there is no log, and who may not write cannot make one
+    name = quote(os.fsencode(file.absolute()))
     return sqlite3.connect(
-        f"file:{name}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
+        f"file:{name}?{options}", uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
     )
+
+
+def _is_logged(file: Path) -> bool:
+    """Whether a file of SQLite is written through a write-ahead log, which its head says."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(19)[18:] == b"\x02"
+    except OSError:
+        return False
 
 
 @contextmanager

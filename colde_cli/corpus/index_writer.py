@@ -11,6 +11,7 @@ import os
 import secrets
 import shutil
 import sqlite3
+import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -70,11 +71,13 @@ def writing(folder: Path, *, make: bool = False) -> Iterator[Index]:
         Index.open(folder)  # raises the reason
     try:
         with only_writer(folder), trouble(folder), Index(folder, connect(folder, "rwc")) as index:
-            # A transaction is held in memory, so that readers are kept waiting by its commit alone.
+            # A transaction is held in memory: without a log, readers are kept waiting by its commit alone.
             index.connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             if not index.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 _make_tables(index.connection)
             index.check_format()
+            if sys.platform == "linux" and os.major(folder.stat().st_dev):  # a disk of this machine
+                index.connection.execute("PRAGMA journal_mode = WAL")
             yield index
     except BaseException:
         # Another process may have begun to write it.
@@ -90,7 +93,12 @@ def writing(folder: Path, *, make: bool = False) -> Iterator[Index]:
 
 def _make_folder(folder: Path) -> bool:
     """Make the folder of an index; return whether there was none."""
-    ours = {INDEX_FILE, side_file.NAME, f"{INDEX_FILE}-journal", LOCK, f"{LOCK}-journal"}
+    ours = {
+        side_file.NAME,
+        LOCK,
+        f"{LOCK}-journal",
+        *(f"{INDEX_FILE}{end}" for end in ("", "-journal", "-wal", "-shm")),
+    }
     try:
         with suppress(FileExistsError):  # another process may make it at the same time
             folder.mkdir()
@@ -324,7 +332,8 @@ def index_status(folder: Path) -> IndexStatus:
 
 
 def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+    """Bytes of the files of an index, but for memory that open connections share."""
+    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file() and path.suffix != ".sqlite-shm")
 
 
 def _staleness(folder: Path) -> Staleness:

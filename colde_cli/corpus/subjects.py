@@ -12,6 +12,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain, compress
 from math import isqrt, log
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from colde_cli.corpus.finding import ALL, Filter, Skipped
 from colde_cli.corpus.first_stage import Measure
-from colde_cli.corpus.near_pairs import text_words
+from colde_cli.corpus.near_pairs import SHINGLE, shingles, text_words, word_numbers
 from colde_cli.corpus.pipeline import AS_IT_IS, Collector, CorpusReader
 from colde_cli.corpus.records import Card
 from colde_cli.corpus.stores import DocumentStore
@@ -45,6 +46,7 @@ PERCENTILE = 0.9
 _BLOCK = 512
 _CARDS = 5_000  # documents of an index in memory, of 20 chunks each about 500 MB
 _NAMES = 6
+_REPEATED, _REPEATED_SHARE = 3, 0.1  # documents that a run of boilerplate stands in, of those that name a cluster
 _NAMED_BY = 30  # documents whose words name a cluster: those next to its centre
 
 
@@ -304,14 +306,26 @@ class _Grouping:
 
     def _names(self, groups: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
         """The words that tell each cluster from the others, by the documents next to its centre."""
-        counts: list[Counter[str]] = []
-        for paths in groups:
-            held: Counter[str] = Counter()
-            for path in paths[:_NAMED_BY]:
-                words = text_words(self._text(path))
-                held.update({word for word in words if word.isalpha() and len(word) > 3})
-            counts.append(held)
-        return telling_words(counts, [min(len(paths), _NAMED_BY) for paths in groups])
+        texts = [[text_words(self._text(path)) for path in paths[:_NAMED_BY]] for paths in groups]
+        return telling_words([Counter(chain.from_iterable(own_words(held))) for held in texts], list(map(len, texts)))
+
+
+def own_words(texts: Sequence[list[str]]) -> list[set[str]]:
+    """The words of each text that stand in it other than in boilerplate: runs of words that several of the texts share.
+
+    Of a text that lies in such runs for the most part, such as a version of another, all words are taken.
+    """
+    runs = [shingles(word_numbers(words)) for words in texts]
+    different, counts = np.unique(np.concatenate([np.unique(run) for run in runs]), return_counts=True)
+    repeated = different[counts >= max(_REPEATED, len(texts) * _REPEATED_SHARE)]
+    owned = []
+    for words, run in zip(texts, runs, strict=True):
+        lies_in = np.zeros(len(words), bool)
+        for place in range(SHINGLE):
+            lies_in[place : place + len(run)] |= np.isin(run, repeated)
+        taken = words if lies_in.sum() > len(words) / 2 else compress(words, ~lies_in)
+        owned.append({word for word in taken if word.isalpha() and len(word) > 3})
+    return owned
 
 
 def communities(count: int, links: Links, resolution: float = 1.0) -> list[list[int]]:
