@@ -166,7 +166,7 @@ def test_of_data_without_splits_all_pairs_are_measured_and_it_is_said(
 @pytest.mark.slow
 def test_parts_are_measured_alone_and_left_out(capsys: Capture, data: list[str]) -> None:
     for options in ((), ("--field", "docs")):
-        shown = run(capsys, "evaluate", MODEL, *data, *QUICK, "--parts", "--format", "json", *options)
+        shown = run(capsys, "evaluate", MODEL, *data, *QUICK, "--baseline", "parts", "--format", "json", *options)
         (field,) = json.loads(shown.out)["fields"]
         found = {item["system"]: item["figures"] for item in field["results"]}
         alone = [name for name in found if name.endswith(" alone")]

@@ -136,7 +136,7 @@ def test_top_and_min_score_limit_the_list(capsys: Capture, corpus: Path, query: 
     assert "No document is similar enough." in nothing.out
     assert run(capsys, "rank", query, corpus, "--min-score", "0.9999", "--exit-zero").status == 0
     for format in ("table", "markdown", "html"):
-        left = run(capsys, "rank", query, corpus, "--section", "no such heading", "--format", format)
+        left = run(capsys, "rank", query, corpus, "--where", "section=no such heading", "--format", format)
         assert left.status == 1
         assert "There was no document to compare with." in left.out
 
@@ -306,12 +306,11 @@ def searched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 @pytest.mark.parametrize(
     ("options", "found"),
     [
-        (("--newer", "30d"), ["pump.txt"]), (("--where", "older=2w", "--where", "newer=100d"), ["well.txt"]),
-        (("--where", "min-size=5kB"), ["tax.md"]), (("--older", "2w", "--newer", "100d"), ["well.txt"]),
-        (("--older", "3w"), ["well.txt", "tax.md"]), (("--newer", "1999-12-31"), ["pump.txt", "well.txt", "tax.md"]),
-        (("--older", "1999-12-31 23:59"), []), (("--min-size", "5kB"), ["tax.md"]),
-        (("--max-size", "5kB", "--glob", "w*"), ["well.txt"]), (("--section", "^TA.$"), ["tax.md"]),
-        (("--section", "abstract"), []),
+        (("--where", "newer=30d"), ["pump.txt"]), (("--where", "older=2w", "--where", "newer=100d"), ["well.txt"]),
+        (("--where", "older=3w"), ["well.txt", "tax.md"]), (("--where", "min-size=5kB"), ["tax.md"]),
+        (("--where", "newer=1999-12-31"), ["pump.txt", "well.txt", "tax.md"]),
+        (("--where", "older=1999-12-31 23:59"), []), (("--where", "max-size=5kB", "--glob", "w*"), ["well.txt"]),
+        (("--where", "section=^TA.$"), ["tax.md"]), (("--where", "section=abstract"), []),
     ],
     ids=" ".join,
 )  # fmt: skip
@@ -328,9 +327,9 @@ def test_files_are_chosen_by_time_size_and_section(
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (("--newer", "yesterday"), "--newer"), (("--where", "newer=yesterday"), "--newer"),
-        (("--where", "colour=red"), "--where colour=red"), (("--older", "2026-13-01"), "--older"),
-        (("--min-size", "big"), "--min-size"), (("--section", "("), "section pattern"),
+        (("--where", "newer=yesterday"), "--where newer"), (("--where", "colour=red"), "--where colour=red"),
+        (("--where", "older=2026-13-01"), "--where older"), (("--where", "min-size=big"), "--where min-size"),
+        (("--where", "section=("), "section pattern"),
     ],
     ids=" ".join,
 )  # fmt: skip

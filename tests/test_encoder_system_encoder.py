@@ -84,9 +84,9 @@ def test_a_vector_does_not_depend_on_company(encoder: SystemEncoder) -> None:
 def test_attention_is_uniform_and_scores_are_cosines(encoder: SystemEncoder) -> None:
     a, b = encoder.encode_many([document(2, 30), document(40, word="keel")])
     result = compare_encodings(a, b, encoder)
-    assert np.unique(result.attention_a_to_b).tolist() == pytest.approx([1 / len(b.chunks)])
-    np.testing.assert_allclose(result.attention_b_to_a.sum(1), 1, atol=1e-6)
-    assert result.attention_b_to_a.shape == (len(b.chunks), len(a.chunks)) == result.chunk_scores.shape[::-1]
+    assert np.unique(result.attention[0]).tolist() == pytest.approx([1 / len(b.chunks)])
+    np.testing.assert_allclose(result.attention[1].sum(1), 1, atol=1e-6)
+    assert result.attention[1].shape == (len(b.chunks), len(a.chunks)) == result.chunk_scores.shape[::-1]
     assert result.score == pytest.approx(float(a.document_vector @ b.document_vector), abs=1e-6)
     assert compare_encodings(a, a, encoder).score == pytest.approx(1)
 

@@ -22,8 +22,6 @@ from colde_cli.similarity.chunk_scores import (
     TELLING,
     agreements,
     closest_pairs,
-    explanation,
-    relative_attention,
     shared_runs,
     shared_stretches,
     table_of_chunks,
@@ -202,14 +200,6 @@ def test_agreement_is_the_share_of_items_that_both_hold(monkeypatch: pytest.Monk
     assert found == pytest.approx(np.array([[2 / 5, 3 / 50], [0, 0], [4 / 100, 50 / 100]]))
     monkeypatch.setattr("colde_cli.similarity.chunk_scores._ITEMS", 7)
     assert np.array_equal(agreements(a, b), found)
-
-
-def test_uniform_attention_is_1_and_unlike_chunks_explain_nothing() -> None:
-    a_to_b = np.full((2, 4), 0.25, np.float32)
-    b_to_a = np.full((4, 2), 0.5, np.float32)
-    assert np.allclose(relative_attention(a_to_b), 1.0)
-    scores = np.array([[0.8, -0.5, 0.0, 1.0], [0.1, 0.2, 0.3, 0.4]], np.float32)
-    assert np.allclose(explanation(a_to_b, b_to_a, scores), np.maximum(scores, 0))
 
 
 CLS, SEP = 101, 102

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from colde_cli.commands.options import FolderOption, GlobOption, ModelOption, Reporter, Runtime
-from colde_cli.commands.reading_options import OcrOption, PasswordOption
+from colde_cli.commands.options import FolderOption, ModelChoice, Reporter
+from colde_cli.commands.reading_options import CorpusReading
 from colde_cli.errors import OptionError
-from colde_cli.settings import DEFAULT_MODEL
 
 
 def adapt(
@@ -19,12 +18,9 @@ def adapt(
     ],
     *,
     output: FolderOption = None,
-    glob: GlobOption = None,
-    password: PasswordOption = None,
-    ocr: OcrOption = None,
+    reading: CorpusReading,
     reporter: Reporter,
-    model: ModelOption = DEFAULT_MODEL,
-    runtime: Runtime,
+    model: ModelChoice,
 ) -> None:
     """Learn what is usual in a field, from documents without labels.
 
@@ -36,9 +32,8 @@ def adapt(
     from colde_cli.scoring.profile import MIN_DOCUMENTS
     from colde_cli.views.wording import plural
 
-    opened = runtime.open(model)
     with reporter.progress("Reading", "documents") as advance:
-        adapted = opened.adapt(documents, output, glob=glob, password=password, ocr=ocr, progress=advance)
+        adapted = model.open().adapt(documents, output, progress=advance, **reading.arguments())
     reporter.about_skipped(adapted.skipped)
     count = adapted.profile.documents
     if count < MIN_DOCUMENTS:

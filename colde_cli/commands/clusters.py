@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from colde_cli.commands import options
-from colde_cli.commands.options import Reporter, Runtime, format_option, option
-from colde_cli.commands.reading_options import OcrOption, PasswordFileOption, PasswordOption, passwords
-from colde_cli.settings import DEFAULT_MODEL
+from colde_cli.commands.options import ModelChoice, Reporter, format_option, option
+from colde_cli.commands.reading_options import CorpusReading
 from colde_cli.views.output import Format, choose_format
 
 FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
 
 
 def clusters(
-    corpus: Annotated[
-        list[str], typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files; or an index.")
-    ],
+    corpus: options.CorpusArgument,
     *,
     top: options.TopOption = 5,
     min_score: Annotated[
@@ -33,17 +28,13 @@ def clusters(
     resolution: Annotated[
         float, option("--resolution", min=0.01, metavar="NUMBER", help="Above 1 makes more and smaller clusters.")
     ] = 1.0,
-    glob: options.GlobOption = None,
     field: options.FieldOption = "corpus",
-    password: PasswordOption = None,
-    password_file: PasswordFileOption = None,
-    ocr: OcrOption = None,
+    reading: CorpusReading,
     format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
     out: options.Destination,
     ending: options.Ending,
     reporter: Reporter,
-    model: options.ModelOption = DEFAULT_MODEL,
-    runtime: Runtime,
+    model: ModelChoice,
 ) -> None:
     """Group documents by subject.
 
@@ -54,22 +45,12 @@ def clusters(
     """
     chosen = choose_format(format, out.output, corpus, FORMATS)
     places = options.corpus_places(corpus, out.output)
-    opened = runtime.open(model)
+    within = None if field == "none" else field
+    how = {"min_score": min_score, "resolution": resolution, "field": within, **reading.arguments()}
     with reporter.progress("Reading", "documents") as advance:
-        found = opened.clusters(
-            places,
-            min_score=min_score,
-            resolution=resolution,
-            glob=glob,
-            field=None if field == "none" else field,
-            password=passwords(password, password_file),
-            ocr=ocr,
-            progress=advance,
-        )
+        found = model.open().clusters(places, progress=advance, **how)
     reporter.about_model(found.model)
     reporter.about_encoded(found.encoded)
-    reporter.about_skipped(found.skipped)
-    for path, sentences in found.half_read:
-        reporter.about_half_read(path, sentences)
+    reporter.about_corpus(found)
     out.show(found, chosen, top=top)
     raise ending.after(found, found.skipped)

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from colde_cli.commands import options
-from colde_cli.commands.options import OUTPUT, Level, Reporter, Runtime, format_option, option, require_extra
+from colde_cli.commands.options import OUTPUT, Level, ModelChoice, Reporter, format_option, option, require_extra
 from colde_cli.commands.pair_reports import PairReports, check_reports, report_links
 from colde_cli.commands.reading_options import Selection
 from colde_cli.documents.stages import stage
 from colde_cli.errors import OptionError
-from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import BINARY, Format, choose_format, refuse_inputs, show, write_file
 
 if TYPE_CHECKING:
@@ -98,8 +97,7 @@ def diff(
     fail_under: options.FailUnderOption = None,
     ending: options.Ending,
     reporter: Reporter,
-    model: options.ModelOption = DEFAULT_MODEL,
-    runtime: Runtime,
+    model: ModelChoice,
 ) -> None:
     """Compare two documents, several versions of one, or the documents of two folders.
 
@@ -113,7 +111,7 @@ def diff(
     """
     ignored, reading = ignoring.options(), selection.arguments()
     compared: Comparing = {**reading, "ignore": ignored, "field": None if field == "none" else field}
-    run = _DiffRun(runtime.open(model), compared, format, out, reporter)
+    run = _DiffRun(model.open(), compared, format, out, reporter)
     _refuse({"--reviewer": None if merge else reviewer}, "is for --merge")
     if merge:
         others = {"--annotate": annotate, "--comments": comments, "--fail-under": fail_under, "--reports": reports}

@@ -5,14 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from colde_cli.commands import options
-from colde_cli.commands.options import Reporter, Runtime, format_option, option
+from colde_cli.commands.options import ModelChoice, Reporter, format_option, option
 from colde_cli.commands.pair_reports import PairReports, ReportNames, check_reports, report_links
-from colde_cli.commands.reading_options import OcrOption, PasswordFileOption, PasswordOption, passwords
+from colde_cli.commands.reading_options import CorpusReading
 from colde_cli.errors import DocumentError
-from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, show
 
 if TYPE_CHECKING:
@@ -27,9 +24,7 @@ MAX_REPORTS = 50
 
 
 def dupes(
-    corpus: Annotated[
-        list[str], typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files; or an index.")
-    ],
+    corpus: options.CorpusArgument,
     *,
     min_share: Annotated[
         float,
@@ -49,17 +44,13 @@ def dupes(
             help="Least share of the words of a part that the longer document has.",
         ),
     ] = 0.8,
-    glob: options.GlobOption = None,
-    password: PasswordOption = None,
-    password_file: PasswordFileOption = None,
-    ocr: OcrOption = None,
+    reading: CorpusReading,
     reports: options.ReportsOption = None,
     format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
     out: options.Destination,
     ending: options.Ending,
     reporter: Reporter,
-    model: options.ModelOption = DEFAULT_MODEL,
-    runtime: Runtime,
+    model: ModelChoice,
 ) -> None:
     """Find copies, versions and parts of documents among many.
 
@@ -72,26 +63,17 @@ def dupes(
     from colde_cli.model_api import dupes as find_dupes
 
     chosen = choose_format(format, out.output, corpus, FORMATS)
-    password = passwords(password, password_file)
+    how = reading.arguments()
     places = options.corpus_places(corpus, out.output)
     if reports is not None:
         check_reports(reports)
     with reporter.progress("Reading", "documents") as advance:
-        found = find_dupes(
-            places,
-            min_share=min_share,
-            min_contained=min_contained,
-            glob=glob,
-            password=password,
-            ocr=ocr,
-            progress=advance,
-        )
-    reporter.about_skipped(found.skipped)
-    for path, sentences in found.half_read:
-        reporter.about_half_read(path, sentences)
+        found = find_dupes(places, min_share=min_share, min_contained=min_contained, progress=advance, **how)
+    reporter.about_corpus(found)
     names: ReportNames = {}
     if reports is not None:
-        names = _write_reports(found, reports, runtime.open(model), {"password": password, "ocr": ocr}, reporter)
+        of_pair: Reading = {"password": how["password"], "ocr": how["ocr"]}
+        names = _write_reports(found, reports, model.open(), of_pair, reporter)
     out.show(found, chosen, links=report_links(names, reports, out.output))
     raise ending.after(found, found.skipped)
 

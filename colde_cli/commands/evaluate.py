@@ -67,7 +67,6 @@ def evaluate(
     field: Annotated[
         str | None, option("--field", panel=_FIGURES, metavar="docs|NAME|FOLDER", help=options.FIELD_HELP)
     ] = None,
-    parts: Annotated[bool, option("--parts", hidden=True, help="As --baseline parts.")] = False,
     retrieval: Annotated[
         bool, option("--retrieval", panel=_FIGURES, help="Also search for each document's partners among all.")
     ] = False,
@@ -109,7 +108,7 @@ def evaluate(
     chosen = choose_format(format, output, map(str, (*pairs, *docs, *(validation or []))), _FORMATS)
     if field is not None and robustness is not None:
         raise OptionError("--robustness is measured without a field; leave out one of the two options.")
-    parts = parts or BaselineName.PARTS in (baseline or ())
+    parts = BaselineName.PARTS in (baseline or ())
     if parts and retrieval:
         raise OptionError("The parts of a score are measured on pairs alone; leave out --retrieval.")
     attack = _make_attack(robustness, seed)

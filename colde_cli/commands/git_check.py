@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from colde_cli.commands import options
-from colde_cli.commands.options import OUTPUT, Level, Runtime, format_option, option
+from colde_cli.commands.options import OUTPUT, Level, ModelChoice, format_option, option
 from colde_cli.commands.reading_options import OcrOption, PasswordOption
 from colde_cli.corpus.git_changes import Change, Repository, StoredFile
 from colde_cli.errors import DocumentError, OptionError
-from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver, output_trouble, show
 from colde_cli.views.wording import plain, plural
 
@@ -78,8 +77,7 @@ def git_check(
     level: options.LevelOption = Level.PASSAGE,
     top: options.TopOption = 10,
     debug: options.DebugOption = False,
-    model: options.ModelOption = DEFAULT_MODEL,
-    runtime: Runtime,
+    model: ModelChoice,
 ) -> None:
     """Check the documents that a commit changes: the gate of the action and of the hook.
 
@@ -101,7 +99,7 @@ def git_check(
             tuple(allow or ()),
             ignored,
             {"password": password, "ocr": ocr},
-            runtime.open(model),
+            model.open(),
             strict=strict,
             scored=not strict or fail_under is not None or chosen is Format.GITHUB or summary is not None,
             allow_added=allow_added,

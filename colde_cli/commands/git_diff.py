@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.options import DebugOption, Ignoring, Level, LevelOption, ModelOption, Runtime, TopOption
+from colde_cli.commands.options import DebugOption, Ignoring, Level, LevelOption, ModelChoice, TopOption
 from colde_cli.commands.reading_options import OcrOption, PasswordOption, SkipSectionsOption
 from colde_cli.errors import DocumentError, OptionError
-from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import deliver, show
 from colde_cli.views.wording import document_facts, heading, page_range, plain, replace_file_name, shorten
 
@@ -48,15 +47,14 @@ def git_diff(
     level: LevelOption = Level.PASSAGE,
     top: TopOption = 10,
     debug: DebugOption = False,
-    model: ModelOption = DEFAULT_MODEL,
-    runtime: Runtime,
+    model: ModelChoice,
 ) -> None:
     """Compare two versions of a document for git, which runs this command (docs/git.md)."""
     _follow_colours_of_git()
     change = _change(arguments)
     ignored = ignoring.options()
     reading: Reading = {"password": password, "ocr": ocr}
-    options = _Options(reading, tuple(skip_sections or ()), ignored, runtime.open(model), level, top)
+    options = _Options(reading, tuple(skip_sections or ()), ignored, model.open(), level, top)
     if _nobody_reads():
         return
     try:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from colde_cli.commands import options
-from colde_cli.commands.options import Reporter, Runtime, format_option, option
-from colde_cli.commands.reading_options import OcrOption, PasswordFileOption, PasswordOption, passwords
+from colde_cli.commands.options import ModelChoice, Reporter, format_option, option
+from colde_cli.commands.reading_options import CorpusReading
 from colde_cli.errors import BadIndexError, OptionError
 from colde_cli.settings import DEFAULT_MODEL, known_models
 from colde_cli.views.output import Format, choose_format, deliver, note
@@ -33,7 +33,7 @@ def index(
     ],
     *,
     output: options.FolderOption = None,
-    glob: options.GlobOption = None,
+    reading: CorpusReading,
     forget: Annotated[
         list[Path] | None,
         option("--forget", metavar="FOLDER|FILE", help="Stop following this folder or file; repeatable."),
@@ -46,9 +46,6 @@ def index(
         bool,
         option("--reread", help="Read all files again, after an upgrade; encode those with another text."),
     ] = False,
-    password: PasswordOption = None,
-    password_file: PasswordFileOption = None,
-    ocr: OcrOption = None,
     status: Annotated[
         bool, option("--status", envvar=None, help="Show what an index holds and whether its files have changed.")
     ] = False,
@@ -74,8 +71,7 @@ def index(
     ] = None,
     format: Annotated[Format | None, format_option("table|json", "table")] = None,
     reporter: Reporter,
-    model: options.ModelOption = DEFAULT_MODEL,
-    runtime: Runtime,
+    model: ModelChoice,
 ) -> None:
     """Read and encode a corpus ahead of time, so that rank answers at once.
 
@@ -94,24 +90,21 @@ def index(
     if status or verify or compact:
         if places or to is not None or status + verify + compact > 1:
             raise OptionError("--status, --verify and --compact stand alone, beside the name of an index.")
-        raise typer.Exit(_look_after(folder, chosen, lambda: runtime.load(_model_of(folder)), status, verify))
+        raise typer.Exit(_look_after(folder, chosen, lambda: model.load(_model_of(folder)), status, verify))
     source = context.get_parameter_source("model")
-    if source is not None and source.name == "DEFAULT":
-        model = _model_of(folder)
-    opened, password = runtime.open(model), passwords(password, password_file)
-    if password and cluster is not None:
+    asked = source is None or source.name != "DEFAULT"
+    opened, how = model.open("" if asked else _model_of(folder)), reading.arguments()
+    if how["password"] and cluster is not None:
         raise OptionError("Leave out --cluster: passwords are not sent to other machines.")
     update = partial(
         opened.index,
         folder,
         places,
         forget=forget or [],
-        glob=glob,
         drop_missing=drop_missing,
         reread=reread,
-        ocr=ocr,
         cluster=None if cluster is None else _cluster(cluster),
-        password=password,
+        **how,
     )
     if to is None or places:
         _update(folder, update, chosen, reporter)

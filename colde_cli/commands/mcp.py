@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from colde_cli.commands.options import ModelOption, Reporter, Runtime, option, require_extra
+from colde_cli.commands.options import ModelChoice, Reporter, option, require_extra
 from colde_cli.commands.reading_options import OcrOption
-from colde_cli.settings import DEFAULT_MODEL
 
 
 def mcp(
@@ -18,8 +17,7 @@ def mcp(
     ] = None,
     ocr: OcrOption = None,
     reporter: Reporter,
-    model: ModelOption = DEFAULT_MODEL,
-    runtime: Runtime,
+    model: ModelChoice,
 ) -> None:
     """Offer compare, rank and read_passages to an agent (Model Context Protocol).
 
@@ -29,5 +27,5 @@ def mcp(
     require_extra("mcp", "colde mcp")
     from colde_cli.service.mcp_server import Library, create_server
 
-    library = Library(root or [Path.cwd()], runtime.open(model), ocr)
+    library = Library(root or [Path.cwd()], model.open(), ocr)
     create_server(library).run("stdio")

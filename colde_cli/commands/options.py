@@ -14,11 +14,14 @@ import typer
 
 from colde_cli.documents.outside import Tracked
 from colde_cli.errors import MissingExtraError, OptionError
+from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, deliver, note, refuse_inputs, show, warn
 
 if TYPE_CHECKING:
+    from colde_cli.corpus.duplicates import Families
     from colde_cli.corpus.finding import Skipped
     from colde_cli.corpus.pipeline import StageTimes
+    from colde_cli.corpus.subjects import Clusters
     from colde_cli.documents.document import Document
     from colde_cli.encoder.encoding import DocumentEncoder, RuntimeInfo
     from colde_cli.model_api import Model
@@ -92,6 +95,9 @@ def check_share(value: float) -> float:
     return value
 
 
+CorpusArgument = Annotated[
+    list[str], typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files; or an index.")
+]
 OutputOption = Annotated[
     Path | None,
     option("--output", "-o", panel=OUTPUT, metavar="FILE", help="File to write, instead of standard output."),
@@ -260,6 +266,12 @@ class Reporter:
         for file in files:
             self.warning(f"Skipped {file.path}: {file.reason}")
 
+    def about_corpus(self, found: Clusters | Families) -> None:
+        """Warn of the files that were left out, and of what could not be read of others."""
+        self.about_skipped(found.skipped)
+        for path, sentences in found.half_read:
+            self.about_half_read(path, sentences)
+
     def about_half_read(self, path: str, sentences: Iterable[str]) -> None:
         """Warn of what could not be read of a file."""
         for sentence in sentences:
@@ -279,7 +291,7 @@ ModelOption = Annotated[
 DeviceOption = Annotated[str, option("--device", panel=MODEL, metavar="auto|cpu|cuda[:N]", help=DEVICE_HELP)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
     """How a model runs."""
 
@@ -293,12 +305,6 @@ class Runtime:
         bool, option("--no-cache", panel=MODEL, help="Neither read nor write the cache of chunk vectors.")
     ] = False
 
-    def open(self, model: str) -> Model:
-        """A model, which is loaded when it is first needed."""
-        from colde_cli.model_api import Model
-
-        return Model(model, **self._arguments())
-
     def load(self, model: str, *, parts: bool = True) -> DocumentEncoder:
         """Load a model; `parts` as for `open_encoder`."""
         from colde_cli.encoder.loading import open_encoder
@@ -310,6 +316,19 @@ class Runtime:
 
         cache = None if self.no_cache else Cache.open()
         return {"device": self.device, "precision": self.precision, "threads": self.threads, "cache": cache}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice(Runtime):
+    """Which model, and how it runs."""
+
+    model: ModelOption = DEFAULT_MODEL
+
+    def open(self, other: str = "") -> Model:
+        """The model, or another one; it is loaded when it is first needed."""
+        from colde_cli.model_api import Model
+
+        return Model(other or self.model, **self._arguments())
 
 
 GlobOption = Annotated[

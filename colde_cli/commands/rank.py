@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from colde_cli.commands import options
-from colde_cli.commands.options import Reporter, Runtime, format_option, option
-from colde_cli.commands.reading_options import OcrOption, PasswordFileOption, PasswordOption, passwords
+from colde_cli.commands.options import ModelChoice, Reporter, format_option, option
+from colde_cli.commands.reading_options import CorpusReading
 from colde_cli.documents.stages import stage
-from colde_cli.errors import OptionError, called
-from colde_cli.settings import DEFAULT_MODEL
+from colde_cli.errors import OptionError
 from colde_cli.similarity.redline import IgnoreOptions
 from colde_cli.views.output import Format, choose_format
 
@@ -26,41 +25,34 @@ INDEX_PAYS = 500
 FORMATS = (Format.TABLE, Format.JSON, Format.JSONL, Format.MARKDOWN, Format.CSV, Format.HTML)
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Which documents of a corpus to search."""
+WhereOption = Annotated[
+    list[str] | None,
+    option(
+        "--where",
+        metavar="NAME=VALUE",
+        help="Only files changed since a date or an age (newer=2026-01-31, newer=30d) or before (older=), of a size"
+        " (min-size=10kB, max-size=), or with a section (words of its heading, or a kind); repeatable.",
+    ),
+]
+_CONDITIONS = ("newer", "older", "min-size", "max-size", "section")
 
-    where: Annotated[
-        list[str] | None,
-        option(
-            "--where",
-            metavar="NAME=VALUE",
-            help="Only files changed since a date or an age (newer=2026-01-31, newer=30d) or before (older=), of a size"
-            " (min-size=10kB, max-size=), or with a section (words of its heading, or a kind); repeatable.",
-        ),
-    ] = None
-    newer: Annotated[str | None, option("--newer", hidden=True, help="As --where newer=.")] = None
-    older: Annotated[str | None, option("--older", hidden=True, help="As --where older=.")] = None
-    min_size: Annotated[str | None, option("--min-size", hidden=True, help="As --where min-size=.")] = None
-    max_size: Annotated[str | None, option("--max-size", hidden=True, help="As --where max-size=.")] = None
-    section: Annotated[str | None, option("--section", hidden=True, help="As --where section=.")] = None
 
-    def chosen(self) -> Filter:
-        """As an argument of a search.
+def _filter(where: Sequence[str]) -> Filter:
+    """The conditions of --where as an argument of a search.
 
-        Raises:
-            OptionError: a name is none of these, or a value is no moment, no size or no regular expression.
-        """
-        from colde_cli.corpus.finding import Filter
+    Raises:
+        OptionError: a name is none of these, or a value is no moment, no size or no regular expression.
+    """
+    from colde_cli.corpus.finding import Filter
 
-        given = {name: getattr(self, name) for name in ("newer", "older", "min_size", "max_size", "section")}
-        for condition in self.where or ():
-            name, _, value = condition.partition("=")
-            if name.replace("-", "_") not in given or not value:
-                known = ", ".join(name.replace("_", "-") for name in given)
-                raise OptionError(f"--where {condition} is no condition; write NAME=VALUE, with a NAME of {known}.")
-            given[name.replace("-", "_")] = value
-        return Filter.parse(**given, called=called)
+    given: dict[str, str] = {}
+    for condition in where:
+        name, _, value = condition.partition("=")
+        if name not in _CONDITIONS or not value:
+            known = ", ".join(_CONDITIONS)
+            raise OptionError(f"--where {condition} is no condition; write NAME=VALUE, with a NAME of {known}.")
+        given[name.replace("-", "_")] = value
+    return Filter.parse(**given, called=lambda name: f"--where {name.replace('_', '-')}")
 
 
 def rank(
@@ -79,8 +71,8 @@ def rank(
         option("--min-score", callback=options.check_score, metavar="SCORE", help="Least score of a document to list."),
     ] = None,
     explain: Annotated[bool, option("--explain", help="Show which sections and pages match.")] = False,
-    glob: options.GlobOption = None,
-    filters: Filters,
+    reading: CorpusReading,
+    where: WhereOption = None,
     field: options.FieldOption = "corpus",
     budget: Annotated[
         float | None,
@@ -91,16 +83,12 @@ def rank(
             help="Time to encode documents that no cache has, those closest by words first.",
         ),
     ] = None,
-    password: PasswordOption = None,
-    password_file: PasswordFileOption = None,
-    ocr: OcrOption = None,
     ignore_like: options.IgnoreLikeOption = None,
     format: Annotated[Format | None, format_option("table|json|jsonl|markdown|csv|html")] = None,
     out: options.Destination,
     ending: options.Ending,
     reporter: Reporter,
-    model: options.ModelOption = DEFAULT_MODEL,
-    runtime: Runtime,
+    model: ModelChoice,
 ) -> None:
     """Find the documents that are most similar to one.
 
@@ -116,20 +104,18 @@ def rank(
 
     places = options.corpus_places(corpus, out.output)
     search = partial(
-        runtime.open(model).rank,
+        model.open().rank,
         query,
         places,
         top=top,
         min_score=min_score,
         explain=explain,
-        glob=glob,
-        chosen=filters.chosen(),
+        chosen=_filter(where or ()),
         ignore=ignore,
         field=None if field == "none" else field,
         budget=budget,
-        password=passwords(password, password_file),
-        ocr=ocr,
         on_read=reporter.about_document,
+        **reading.arguments(),
     )
     index = next((place for place in places if is_index(place)), None)
     if index is not None:

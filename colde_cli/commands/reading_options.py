@@ -7,9 +7,9 @@ import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from colde_cli.commands.options import option
+from colde_cli.commands.options import GlobOption, option
 from colde_cli.documents import stages
 from colde_cli.documents.outside import Tracked
 from colde_cli.errors import OptionError
@@ -27,27 +27,6 @@ class OcrMode(StrEnum):
 
 
 PasswordOption = Annotated[str | None, option("--password", metavar="TEXT", help="Password of encrypted PDFs.")]
-PasswordFileOption = Annotated[
-    Path | None,
-    option("--password-file", metavar="FILE", help="Passwords of encrypted PDFs, one a line."),
-]
-
-
-def passwords(password: str | None, file: Path | None) -> str | None:
-    """All passwords, one a line; None without any.
-
-    Raises:
-        OptionError: the file cannot be read.
-    """
-    try:
-        lines = [] if file is None else file.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise OptionError(
-            f"--password-file {file} cannot be read as text; name a file with a password a line."
-        ) from error
-    return "\n".join(filter(None, [password, *lines])) or None
-
-
 PagesOption = Annotated[
     str | None, option("--pages", metavar="FIRST-LAST", help="Read only these pages, such as 3-17.")
 ]
@@ -63,6 +42,35 @@ SkipSectionsOption = Annotated[
     list[str] | None,
     option("--skip-sections", metavar="PATTERN", help="Leave out sections, such as references; repeatable."),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusReading:
+    """Which files of a corpus to read, and how."""
+
+    glob: GlobOption = None
+    password: PasswordOption = None
+    password_file: Annotated[
+        Path | None,
+        option("--password-file", metavar="FILE", help="Passwords of encrypted PDFs, one a line; each is tried."),
+    ] = None
+    ocr: OcrOption = None
+
+    def arguments(self) -> dict[str, Any]:
+        """As arguments of what reads a corpus: all passwords, one a line.
+
+        Raises:
+            OptionError: the file of passwords cannot be read.
+        """
+        file = self.password_file
+        try:
+            lines = [] if file is None else file.read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise OptionError(
+                f"--password-file {file} cannot be read as text; name a file with a password a line."
+            ) from error
+        password = "\n".join(filter(None, [self.password, *lines])) or None
+        return {"glob": self.glob, "password": password, "ocr": self.ocr}
 
 
 @dataclass(frozen=True, slots=True)

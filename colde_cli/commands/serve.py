@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from colde_cli.commands.options import ModelOption, Reporter, Runtime, option, require_extra
+from colde_cli.commands.options import ModelChoice, Reporter, option, require_extra
 from colde_cli.commands.reading_options import OcrOption
-from colde_cli.settings import DEFAULT_MODEL, parse_duration, parse_size
+from colde_cli.settings import parse_duration, parse_size
 
 ACCESS, LIMITS = "Access", "Limits"
 _QUEUE = 32
@@ -46,8 +46,7 @@ def serve(
     jobs: Annotated[int, option("--jobs", panel=LIMITS, metavar="N", min=1, help="Requests to work on at a time.")] = 2,
     ocr: OcrOption = None,
     reporter: Reporter,
-    model: ModelOption = DEFAULT_MODEL,
-    runtime: Runtime,
+    model: ModelChoice,
 ) -> None:
     """Rank and compare documents over HTTP, with a page for people.
 
@@ -67,7 +66,7 @@ def serve(
     )
     access = Access.of(host, token, allow_host or (), settings.upload_bytes, settings.seconds)
     with taken(host, port) as address:
-        encoder = runtime.load(model)
+        encoder = model.load(model.model)
         reporter.about_model(encoder.info)
         corpus = ServedCorpus(place, encoder, ocr)
         with reporter.progress("Reading", "documents") as advance:

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.documents.document import Document, Span
-from colde_cli.documents.passages import Passage
 from colde_cli.documents.remarks import Review, ReviewRemark
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.runtime import Progress
@@ -25,12 +24,11 @@ from colde_cli.errors import OptionError
 from colde_cli.similarity.alignment import align
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.outside_changes import ignored_data
-from colde_cli.similarity.pairs import Alignment, PassagePair, State, extents, versions
+from colde_cli.similarity.pairs import Alignment, PassagePair, State, extents, in_document, in_pair, versions
 from colde_cli.similarity.plain_data import fields_data, model_data, source_data
 from colde_cli.similarity.remark_clues import Clued, RemarkTerms, labels, lines, quotations, without_clues
 from colde_cli.similarity.section_changes import SectionState
 from colde_cli.similarity.triage import placed_data
-from colde_cli.similarity.typesetting import in_document
 
 FloatArray = NDArray[np.float32]
 
@@ -214,20 +212,10 @@ class _Base:
         for pair in self.alignment.pairs:
             own = [passage for passage in pair.a if passage.span.end >= span.start and passage.span.start <= span.end]
             if own and pair.b:
-                start = _within(pair.a, max(span.start, own[0].span.start))
-                end = _within(pair.a, min(span.end, own[-1].span.end))
+                start = in_pair(pair.a, max(span.start, own[0].span.start))
+                end = in_pair(pair.a, min(span.end, own[-1].span.end))
                 return in_document(pair.b, _moved(pair, Span(start, max(start, end))))
         return None
-
-
-def _within(passages: Sequence[Passage], offset: int) -> int:
-    """The offset in the text of neighbouring passages, joined by blank lines, of one in the document."""
-    before = 0
-    for passage in passages:
-        if offset <= passage.span.end:
-            return before + max(0, offset - passage.span.start)
-        before += len(passage.span) + 2
-    return max(0, before - 2)
 
 
 def _moved(pair: PassagePair, span: Span) -> Span:
@@ -345,7 +333,7 @@ class _Finder:
         if side:
             return self._verdict(remark, pairs, basis, meaning=of_meaning)
         last = first.a[-1].span.end
-        words = Span(_within(first.a, span.start), _within(first.a, min(span.end, last)))
+        words = Span(in_pair(first.a, span.start), in_pair(first.a, min(span.end, last)))
         touched = self._touched(pairs, words, span.end > last)
         return self._verdict(remark, pairs, basis, words=words, touched=touched, meaning=of_meaning)
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import PurePath
 
 from colde_cli.documents.chunking import sentence_starts
@@ -35,11 +34,8 @@ need as much."""
 _VERSION = 2
 """Version of these rules. Cached encodings made by another version are not used."""
 
-_TRIES = 200
+_TRIES = 2000
 """Maximum number of places of a template at which one sentence is searched for."""
-
-_BEGINNING = 16
-"""First characters of a sentence by which its possible places are looked up."""
 
 _CLOSING = frozenset(".;,:")
 _COUNTED = r"\(\s?(?:\d+(?:\.\d+)*|[A-Za-z]|[ivxlc]+)\s?\)|(?:\d+(?:\.\d+)*|[a-z]|[ivxlc]+)[.)]|\d+(?:\.\d+)+"
@@ -227,38 +223,26 @@ class TemplateText:
     Attributes:
         run: its words with nothing between them.
         bounds: the offsets at which words begin and end; a blank parts two numbers.
-        beginnings: the offsets at which words begin, by the first `_BEGINNING` characters there.
     """
 
     run: str
     bounds: frozenset[int]
-    beginnings: Mapping[str, Sequence[int]]
 
     @classmethod
     def of(cls, found: Sequence[Word], divided: frozenset[str]) -> TemplateText:
         """Run words together; `divided`: see `IgnoreOptions`."""
         run, starts = squeezed(found, divided)
-        beginnings: defaultdict[str, list[int]] = defaultdict(list)
-        for start in starts:
-            beginnings[run[start : start + _BEGINNING]].append(start)
         ends = (start - 1 for start in starts if run[start - 1 : start] == " ")
-        return cls(run, frozenset((*starts, *ends, len(run))), dict(beginnings))
+        return cls(run, frozenset((*starts, *ends, len(run))))
 
     def holds(self, run: str) -> bool:
         """Whether the template contains these characters, from the beginning of a word to the end of one."""
-        places = islice(self._places(run), _TRIES)
-        return any(place + len(run) in self.bounds and self.run.startswith(run, place) for place in places if run)
-
-    def _places(self, run: str) -> Iterator[int]:
-        """Yield the offsets at which `run` may begin."""
-        if len(run) >= _BEGINNING:
-            yield from self.beginnings.get(run[:_BEGINNING], ())
-            return
-        place = self.run.find(run)
-        while place >= 0:
-            if place in self.bounds:
-                yield place
+        place = -1
+        for _ in range(_TRIES if run else 0):
             place = self.run.find(run, place + 1)
+            if place < 0 or {place, place + len(run)} <= self.bounds:
+                return place >= 0
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,28 +48,6 @@ _ITEMS = 4096
 _NO_ITEMS = np.zeros(0, np.int64)
 
 
-def explanation(a_to_b: FloatArray, b_to_a: FloatArray, chunk_scores: FloatArray) -> FloatArray:
-    """Weigh each pair of chunks as evidence for similarity: E [n_a, n_b], at least 0.
-
-    E = ½ (Ā_{a→b}·n_b + (Ā_{b→a}·n_a)ᵀ) ⊙ max(C, 0): attention in both directions, scaled so that 1 is
-    uniform, times the chunk score.
-
-    Args:
-        a_to_b: attention of the chunks of A over those of B, [n_a, n_b], rows sum to 1.
-        b_to_a: the same from B, [n_b, n_a].
-        chunk_scores: C, [n_a, n_b].
-    """
-    attention = 0.5 * (relative_attention(a_to_b) + relative_attention(b_to_a).T)
-    result: FloatArray = attention * np.maximum(chunk_scores, 0.0)
-    return result
-
-
-def relative_attention(attention: FloatArray) -> FloatArray:
-    """Scale attention over m chunks, [..., m], to multiples of uniform attention."""
-    result: FloatArray = attention * np.float32(attention.shape[-1])
-    return result
-
-
 def tables(a: Encoding, b: Encoding, config: ScoringConfig) -> tuple[FloatArray, FloatArray]:
     """The scores of all pairs of sections [s_a, s_b], and of all pairs of chunks [n_a, n_b].
 

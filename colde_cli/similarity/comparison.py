@@ -22,8 +22,6 @@ from colde_cli.similarity.alignment import align, match_words
 from colde_cli.similarity.chunk_scores import (
     closest_pairs,
     closest_sections,
-    explanation,
-    relative_attention,
     shared_runs,
     tables,
 )
@@ -199,16 +197,6 @@ class Comparison:
         return self.scores.chunks
 
     @property
-    def attention_a_to_b(self) -> FloatArray:
-        """[m_a, m_b], chunk-wise attention from A to B; rows sum to 1."""
-        return self.attention[0]
-
-    @property
-    def attention_b_to_a(self) -> FloatArray:
-        """[m_b, m_a], chunk-wise attention from B to A; rows sum to 1."""
-        return self.attention[1]
-
-    @property
     def percentile(self) -> float | None:
         """Share of random pairs of `field` with a lower score, in [0, 1]; None without a field."""
         return self.scores.percentile
@@ -283,19 +271,14 @@ class Comparison:
         """The verdict: whether the score reaches the threshold; None without a threshold."""
         return None if self.threshold is None else self.score >= self.threshold
 
-    @property
-    def explanation(self) -> FloatArray:
-        """Weigh each pair of chunks as evidence for the score; see `chunk_scores.explanation`."""
-        return explanation(*self.attention, self.chunk_scores)
-
     def matches_of_a(self, *, attention: bool = False) -> tuple[ChunkMatch, ...]:
         """Find the most similar chunk of B for each chunk of A, in the order of A; with `attention` to it if wanted."""
-        there = self.attention_a_to_b if attention else None
+        there = self.attention[0] if attention else None
         return _best_matches(self.a, self.b, self.chunk_scores, there, self.ignore)
 
     def matches_of_b(self, *, attention: bool = False) -> tuple[ChunkMatch, ...]:
         """Find the most similar chunk of A for each chunk of B, in the order of B; see `matches_of_a`."""
-        back = self.attention_b_to_a if attention else None
+        back = self.attention[1] if attention else None
         return _best_matches(self.b, self.a, self.chunk_scores.T, back, self.ignore)
 
     def closest_sections(self, limit: int) -> list[tuple[float, int, int]]:
@@ -406,7 +389,7 @@ def _best_matches(
     for chunk, row in enumerate(scores):
         partner = int(row.argmax())
         same = texts[chunk] == others[partner]
-        relative = None if attention is None else float(relative_attention(attention[chunk])[partner])
+        relative = None if attention is None else float(attention[chunk, partner] * len(attention[chunk]))
         matches.append(ChunkMatch(chunk, partner, float(row[partner]), relative, same))
     return tuple(matches)
 

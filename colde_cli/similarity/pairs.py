@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -40,6 +40,7 @@ class PassagePair:
         score: their similarity, 0 to 1; None where one side is empty.
         edits: the places where they differ, as offsets into `a_text` and `b_text`; empty where a side is empty.
         flags: the edits that matter most: numbers, dates, names, modals, ...
+        a_text: the texts of `a`, joined by blank lines, as `b_text` is of `b`; see `in_document`.
         formal: a line of the cover, such as the title, a version or a date, or a page number: it has no flags.
         uncertain: all edits may be a matter of how OCR read; see `readings`.
     """
@@ -71,6 +72,29 @@ class PassagePair:
     def words_of(self, edit: Edit) -> tuple[str, str]:
         """The deleted and the inserted words of one of the edits."""
         return self.a_text[edit.a.start : edit.a.end], self.b_text[edit.b.start : edit.b.end]
+
+
+def in_document(passages: Sequence[Passage], span: Span) -> Span:
+    """Map a stretch of the joined texts of neighbouring passages to the text of their document."""
+    return Span(_in_document(passages, span.start), _in_document(passages, span.end))
+
+
+def _in_document(passages: Sequence[Passage], offset: int) -> int:
+    for passage in passages:
+        if offset <= len(passage.span):
+            return passage.span.start + max(0, offset)
+        offset -= len(passage.span) + 2
+    return passages[-1].span.end
+
+
+def in_pair(passages: Sequence[Passage], offset: int) -> int:
+    """Map an offset in a document to one in the joined texts of neighbouring passages."""
+    before = 0
+    for passage in passages:
+        if offset <= passage.span.end:
+            return before + max(0, offset - passage.span.start)
+        before += len(passage.span) + 2
+    return max(0, before - 2)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from colde_cli.documents.document import Document, Span
-from colde_cli.similarity.pairs import PassagePair
+from colde_cli.similarity.pairs import PassagePair, in_document
 from colde_cli.similarity.redline import Edit
-from colde_cli.similarity.typesetting import in_document
 
 _ALIKE = str.maketrans(
     {

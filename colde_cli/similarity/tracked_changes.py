@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from colde_cli.documents.document import BLANK_LINES, Document, Section, Span
-from colde_cli.similarity.pairs import Alignment, PassagePair, State
+from colde_cli.documents.passages import Passage
+from colde_cli.similarity.pairs import Alignment, PassagePair, State, in_document
 from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, Operation, redline
 from colde_cli.similarity.section_changes import section_changes
 
@@ -80,6 +81,18 @@ class Flow:
     def span(self, span: Span) -> Span:
         """Map a span, its last character included."""
         return Span(self.place(span.start), self.place(span.end - 1) + 1)
+
+    def whole(self, passages: Sequence[Passage]) -> Span:
+        """The characters of neighbouring passages."""
+        return Span(self.place(passages[0].span.start), self.span(passages[-1].span).end)
+
+    def inside(self, passages: Sequence[Passage], edit: Span) -> Span:
+        """Map a stretch of the joined texts of neighbouring passages."""
+        if len(edit):
+            return self.span(in_document(passages, edit))
+        before = in_document(passages, Span(edit.start - 1, edit.start - 1)).start
+        place = self.place(before) + 1 if edit.start else self.place(passages[0].span.start)
+        return Span(place, place)
 
     def ends(self, span: Span) -> Iterator[int]:
         """Yield the offsets at which paragraphs and tables end."""
@@ -329,15 +342,11 @@ class TrackedText:
 
     def spans(self, pair: PassagePair) -> tuple[Span | None, Span | None]:
         """Find the characters of a pair in each flow; None for a side without passages."""
-        sides = ((self.a, pair.a), (self.b, pair.b))
-        a, b = (_Places(flow, [one.span for one in side]).whole if side else None for flow, side in sides)
-        return a, b
+        return self.a.whole(pair.a) if pair.a else None, self.b.whole(pair.b) if pair.b else None
 
     def edit(self, pair: PassagePair, edit: Edit) -> tuple[Span, Span]:
         """Find the characters of an edit in each flow."""
-        sides = ((self.a, pair.a, edit.a), (self.b, pair.b, edit.b))
-        a, b = (_Places(flow, [one.span for one in side]).of(span) for flow, side, span in sides)
-        return a, b
+        return self.a.inside(pair.a, edit.a), self.b.inside(pair.b, edit.b)
 
 
 def tracked_text(
@@ -375,10 +384,9 @@ def _fits(before: Sequence[Anchor], anchor: Anchor, after: Sequence[Anchor]) -> 
 
 
 def _of_pair(pair: PassagePair, flows: tuple[Flow, Flow]) -> Anchor:
-    a, b = (
-        _Places(flow, [passage.span for passage in side]) for flow, side in zip(flows, (pair.a, pair.b), strict=True)
-    )
-    return Anchor(a.whole, b.whole, tuple(Edit(a.of(edit.a), b.of(edit.b)) for edit in pair.edits))
+    a, b = flows
+    edits = (Edit(a.inside(pair.a, edit.a), b.inside(pair.b, edit.b)) for edit in pair.edits)
+    return Anchor(a.whole(pair.a), b.whole(pair.b), tuple(edits))
 
 
 def _of_headings(sections: Sequence[Section], flows: tuple[Flow, Flow], ignore: IgnoreOptions) -> Anchor:
@@ -389,28 +397,3 @@ def _of_headings(sections: Sequence[Section], flows: tuple[Flow, Flow], ignore: 
     )
     edits = redline(flows[0].text[a.start : a.end], flows[1].text[b.start : b.end], ignore=ignore)
     return Anchor(a, b, tuple(Edit(edit.a.shifted(a.start), edit.b.shifted(b.start)) for edit in edits))
-
-
-@dataclass(frozen=True, slots=True)
-class _Places:
-    """Maps offsets in the text of neighbouring passages, joined by blank lines, to a flow."""
-
-    flow: Flow
-    spans: Sequence[Span]
-
-    @property
-    def whole(self) -> Span:
-        return Span(self.flow.place(self.spans[0].start), self.flow.span(self.spans[-1]).end)
-
-    def of(self, edit: Span) -> Span:
-        if len(edit):
-            return Span(self._start(edit.start), self._start(edit.end - 1) + 1)
-        place = self._start(edit.start - 1) + 1 if edit.start else self.whole.start
-        return Span(place, place)
-
-    def _start(self, offset: int) -> int:
-        for span in self.spans:
-            if offset < len(span):  # below zero in the blank line before it
-                return self.flow.place(span.start + max(0, offset))
-            offset -= len(span) + 2
-        return self.flow.place(self.spans[-1].end - 1)

@@ -13,9 +13,8 @@ from typing import Any
 
 from colde_cli.documents.document import Document, Span, document_text
 from colde_cli.documents.notation import in_line
-from colde_cli.documents.passages import Passage
 from colde_cli.similarity.layout_marks import content_marks, without_bullets, without_dashes, without_typesetting
-from colde_cli.similarity.pairs import Alignment, PassagePair, State
+from colde_cli.similarity.pairs import Alignment, PassagePair, State, in_document
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, between, changed_blocks, normal
 from colde_cli.similarity.section_changes import SectionState, section_changes
 
@@ -204,19 +203,6 @@ def _kept(pair: PassagePair) -> Iterator[tuple[Span, Span]]:
             in_document(pair.a, Span(before[0].end, after[0].start)),
             in_document(pair.b, Span(before[1].end, after[1].start)),
         )
-
-
-def in_document(passages: Sequence[Passage], span: Span) -> Span:
-    """Map a stretch of the joined texts of neighbouring passages to the text of their document."""
-    return Span(_offset(passages, span.start), _offset(passages, span.end))
-
-
-def _offset(passages: Sequence[Passage], offset: int) -> int:
-    for passage in passages:
-        if offset <= len(passage.span):
-            return passage.span.start + max(0, offset)
-        offset -= len(passage.span) + 2
-    return passages[-1].span.end
 
 
 def typesetting_data(places: Sequence[TypesettingPlace]) -> list[dict[str, Any]]:

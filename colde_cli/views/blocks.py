@@ -5,7 +5,7 @@ Texts are those of the documents: a format makes them safe.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -154,7 +154,7 @@ class NoteBlock:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """The title of changes, of which some are shown; `counted` has Markdown say how many where it shows all."""
+    """A title; of changes, with how many of them are shown; `counted` has Markdown say so where it shows all."""
 
     text: str
     shown: int = 0
@@ -180,22 +180,6 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class SectionsBlock:
-    """What became of the sections of a comparison."""
-
-    comparison: Comparison
-
-
-@dataclass(frozen=True, slots=True)
-class ClosestBlock:
-    """Where two different texts are closest: so many pairs of "sections" or "chunks"."""
-
-    comparison: Comparison
-    kind: str
-    most: int
-
-
-@dataclass(frozen=True, slots=True)
 class Matrix:
     """The scores of sections with sections; without `whole`, headings are folded where they are many."""
 
@@ -204,12 +188,25 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class Matches:
-    """Chunks of A with their best counterparts, and the attention where it was asked for; chunks without one."""
+class ChunkLine:
+    """A chunk of A or of B, its place and its text; `weight` is the attention to it, where it was asked for."""
 
-    comparison: Comparison
-    most: int
-    attention: bool
+    letter: str
+    path: str
+    pages: tuple[int, int] | None
+    heading: str
+    text: str
+    weight: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkScores:
+    """Chunks with the score of each row, which holds two that are compared, or one beside its best counterpart."""
+
+    title: str
+    aside: str
+    rows: Sequence[tuple[float, Sequence[ChunkLine]]]
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,14 +227,21 @@ Block = (
     | ChangeBlock
     | Alone
     | Counts
-    | SectionsBlock
-    | ClosestBlock
     | Matrix
-    | Matches
+    | ChunkScores
     | OutsideRow
     | TypesettingPlace
     | Only
 )
+
+
+def for_format(shown: Iterable[Block], format: str) -> list[Block]:
+    """The blocks that "terminal" or "markdown" draws."""
+    return [
+        block.block if isinstance(block, Only) else block
+        for block in shown
+        if not isinstance(block, Only) or block.format == format
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
+from colde_cli.documents.document import Span
 from colde_cli.documents.formats import FORMATS
 from colde_cli.documents.outside import Kind, OutsideKind, OutsideText, PartKind, UnreadPart
 from colde_cli.similarity.outside_changes import MOST_LISTED, OutsideChange, OutsideComparison
@@ -147,24 +148,20 @@ def place_pieces(place: TypesettingPlace) -> tuple[Piece, ...]:
     return tuple(Piece(kind, plain(text), gap=True) for kind, text in around if text)
 
 
-def holds(pair: PassagePair, edit: Edit, flag: Flag) -> bool:
-    """Whether an edit of a pair holds words of one of its flags."""
-    sides = ((flag.a, pair.a_text, edit.a), (flag.b, pair.b_text, edit.b))
-    return any(
-        words and span.start < match.end() and match.start() < span.end
-        for words, text, span in sides
-        for match in re.finditer(re.escape(words), text)
-    )
+def edit_of(pair: PassagePair, flag: Flag) -> Edit:
+    """The edit of a pair that one of its flags is about: the first at its words in both texts, else the first."""
+
+    def is_at(words: str, text: str, span: Span) -> bool:
+        places = re.finditer(re.escape(words), text)
+        return not words or any(span.start <= place.end() and place.start() <= span.end for place in places)
+
+    found = (edit for edit in pair.edits if is_at(flag.a, pair.a_text, edit.a) and is_at(flag.b, pair.b_text, edit.b))
+    return next(found, pair.edits[0])
 
 
 def flags_of_edit(pair: PassagePair, edit: Edit) -> list[Flag]:
-    """The flags of a pair that belong to one of its edits; a flag without words in any belongs to the first."""
-    return [
-        flag
-        for flag in pair.flags
-        if holds(pair, edit, flag)
-        or (edit is pair.edits[0] and not any(holds(pair, other, flag) for other in pair.edits))
-    ]
+    """The flags of a pair that are about one of its edits."""
+    return [flag for flag in pair.flags if edit_of(pair, flag) is edit]
 
 
 TITLE = "Outside the text"

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from colde_cli.documents.outside import KINDS, kinds_of
+from colde_cli.similarity.comparison import COUNTERPART
 from colde_cli.similarity.outside_changes import MOST_LISTED
 from colde_cli.similarity.pairs import extents
+from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views import blocks, sentences, wording
 from colde_cli.views.changes import TITLE, TYPESETTING, not_listed, outside_rows, plural_of, tracked_changes, uncompared
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
+    from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.outside_changes import OutsideComparison
     from colde_cli.similarity.triage import WeightedChange
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
 _CLOSEST_CHUNKS, _CLOSEST_SECTIONS = 4, 10
 """Maximum number of pairs that are shown of two different texts: in the terminal, and in Markdown."""
+_NAME = 60
+"""Maximum number of characters of a heading."""
 
 
 def comparison_page(
@@ -104,7 +109,8 @@ def _blocks(comparison: Comparison, level: str, top: int, attention: bool) -> It
         # Of unrelated texts every section is far from every other, which the closest chunks say in fewer lines.
         yield blocks.Only("markdown", matrix) if level == "all" and comparison.related is False else matrix
     if level == "chunk":
-        yield blocks.Matches(comparison, top, attention)
+        yield from _matches(comparison, top, attention)
+        yield from _unmatched(comparison, top)
 
 
 def _passages(comparison: Comparison, top: int, *, whole: bool) -> Iterator[blocks.Block]:
@@ -117,7 +123,10 @@ def _passages(comparison: Comparison, top: int, *, whole: bool) -> Iterator[bloc
         scores = ", --level section the scores of their sections" if comparison.related is False else ""
         more = f"--level passage lists what is only in A and only in B{scores}."
         yield blocks.Only("terminal", blocks.NoteBlock(more, "dim"))
-        yield blocks.Only("terminal", blocks.ClosestBlock(comparison, "chunks", min(top, _CLOSEST_CHUNKS)))
+        closest = comparison.closest_chunks(min(top, _CLOSEST_CHUNKS))
+        rows = [(score, (_chunk(comparison.a, "A", i), _chunk(comparison.b, "B", j))) for score, i, j in closest]
+        block = blocks.ChunkScores("Closest chunks", "--level chunk shows more", rows)
+        yield from [blocks.Only("terminal", block)] if rows else []
     listed = _by_part(comparison)
     names = ("Flagged changes", "Other changes")
     if not one:  # they have no changes, only similar passages
@@ -131,13 +140,78 @@ def _passages(comparison: Comparison, top: int, *, whole: bool) -> Iterator[bloc
         if only:
             alone = blocks.Alone(letter, _changes(comparison, only[:top]), len(only))
             yield alone if shown else blocks.Only("markdown", alone)
-    sections = blocks.SectionsBlock(comparison)
-    if shown:
-        yield sections if one else blocks.Only("terminal", sections)
-    elif one:
-        yield blocks.Only("markdown", sections)
-    if not one:
-        yield blocks.Only("markdown", blocks.ClosestBlock(comparison, "sections", _CLOSEST_SECTIONS))
+    sections = list(_sections(comparison))
+    yield from (
+        sections
+        if shown and one
+        else (blocks.Only("terminal" if shown else "markdown", block) for block in sections if shown or one)
+    )
+    if not one and (closest := comparison.closest_sections(_CLOSEST_SECTIONS)):
+        yield blocks.Only("markdown", blocks.Title("Closest sections"))
+        a, b = comparison.a.document, comparison.b.document
+        cells = [[(f"{score:.2f}", ""), (_name(a, i), ""), (_name(b, j), "")] for score, i, j in closest]
+        yield blocks.Only("markdown", blocks.TableBlock(("Score", "A", "B"), cells))
+
+
+def _sections(comparison: Comparison) -> Iterator[blocks.Block]:
+    """Changed sections in both documents in the order of A, then the names of those in only one, of each in a row."""
+    alone = (SectionState.DROPPED, SectionState.ADDED)
+    a, b = comparison.a.document, comparison.b.document
+    changed = [change for change in comparison.section_changes if wording.section_state(change)]
+    rows = [
+        [
+            (wording.section_state(change), "moved" if change.moved else "edited"),
+            *((" + ".join(_name(side, n) for n in own), "") for side, own in ((a, change.a), (b, change.b))),
+        ]
+        for change in sorted((one for one in changed if one.state not in alone), key=lambda change: change.a)
+    ]
+    for state in alone:
+        sides = [(change.a, change.b) for change in changed if change.state is state]
+        names = (" · ".join(_name(side, own[n][0]) for own in sides if own[n]) for n, side in enumerate((a, b)))
+        rows += [[(state.value, state.value), *((name, "") for name in names)]] if sides else []
+    if rows:
+        yield blocks.Title("Section changes")
+        yield blocks.TableBlock(("", "A", "B"), rows)
+
+
+def _name(document: Document, index: int) -> str:
+    return wording.shorten(wording.heading(document.sections[index]), _NAME)
+
+
+def _chunk(encoding: Encoding, letter: str, index: int) -> blocks.ChunkLine:
+    document, chunk = encoding.document, encoding.chunks[index]
+    name = wording.heading(document.sections[chunk.section])
+    return blocks.ChunkLine(letter, document.path, chunk.pages, name, wording.excerpt(document, chunk))
+
+
+def _matches(comparison: Comparison, top: int, attention: bool) -> Iterator[blocks.Block]:
+    """The number of chunks found word for word; then the best counterpart of each other chunk of A, best first."""
+    matches = comparison.matches_of_a(attention=attention)
+    changed = sorted((match for match in matches if not match.same), key=lambda match: -match.score)
+    same, rows = len(matches) - len(changed), []
+    for match in changed[:top]:
+        here, there = _chunk(comparison.a, "A", match.chunk), _chunk(comparison.b, "B", match.partner)
+        words = wording.from_difference(here.text, there.text)
+        rows.append(
+            (match.score, (replace(here, text=words[0]), replace(there, text=words[1], weight=match.attention)))
+        )
+    aside = f"{len(rows)} of {len(changed)}" if changed else ""
+    found = f"{wording.same_chunks(same, len(matches))}{wording.apart_from(comparison.ignore)}." if same else ""
+    yield blocks.ChunkScores("Chunks of A, each with the most similar chunk of B", aside, rows, found)
+    if changed and attention:
+        said = "Upper line: the score. Lower line: A's attention to the chunk of B (×1 is uniform), not a similarity."
+        yield blocks.Only("terminal", blocks.NoteBlock(said, "dim"))
+
+
+def _unmatched(comparison: Comparison, top: int) -> Iterator[blocks.Block]:
+    """The chunks of either document without a counterpart in the other."""
+    sides = zip("AB", (comparison.a, comparison.b), comparison.without_counterpart(), strict=True)
+    for letter, encoding, matches in sides:
+        lowest = sorted(matches, key=lambda match: match.score)[:top]
+        aside = f"{len(lowest)} of {len(matches)}, best score below {COUNTERPART:.2f}"
+        rows = [(match.score, (_chunk(encoding, letter, match.chunk),)) for match in lowest]
+        if rows:
+            yield blocks.ChunkScores(f"Only in {letter}: chunks without a counterpart", aside, rows)
 
 
 def _references(comparison: Comparison, top: int) -> Iterator[blocks.Block]:

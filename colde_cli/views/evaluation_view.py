@@ -1,4 +1,4 @@
-"""An evaluation: its words and numbers in every view, its tables for the terminal, and the values of its HTML page."""
+"""An evaluation: its words and numbers, the tables that every view shows, and the values of its HTML page."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from colde_cli.views.console import rendered
 from colde_cli.views.html_page import base_style, templates
 from colde_cli.views.wording import plain, plural
 
-_PAIR_FIGURES = ("auc_random", "auc_hard", "average_precision", "f1", "precision", "recall", "accuracy")
-_OTHER_FIGURES = ("share", "recall_at_10", "mrr", "ndcg_at_10", "ece", "ece_by_chance", "brier")
 LEVEL = "95 %"
 _OVERVIEW = ("auc", "f1")
+_LOOKS = {"best": "bold green", "none": "dim", "better": "green", "worse": "red", "no clear difference": "dim"}
 _GROUPS = {
     "pairs": "Telling related pairs from unrelated ones",
     "verdict": "Verdicts at the threshold",
@@ -29,7 +28,7 @@ _GROUPS = {
 SERIES = 8
 """Number of colours in the style sheet; further systems repeat them with dashes."""
 Cell = tuple[str, str, str]
-"""A cell of the HTML page: its text, the interval below, and its look: "best", "none" for a dash, or of a verdict."""
+"""A cell of a table: its text, the interval, and its look: "best", "none" for a dash, or of a verdict."""
 
 
 def evaluation_table(evaluation: Evaluation, *, to_file: bool = False) -> str:
@@ -39,105 +38,33 @@ def evaluation_table(evaluation: Evaluation, *, to_file: bool = False) -> str:
 
 def _parts(evaluation: Evaluation) -> Iterator[RenderableType]:
     for item in evaluation.blocks():
-        yield from _data_set(item)
-    if evaluation.macro is not None:
-        yield Text("AUC by data set", style="bold")
-        yield _overview(evaluation)
+        yield Text(plain(item.name), style="bold")
+        yield Text(set_facts(item), style="dim")
+        for table in (*_tables(item), *_robustness(item)):
+            yield Padding(Text(plain(table["title"])), (1, 0, 0, 0))
+            yield _grid(table)
+        for note in notes(item):
+            yield Text(f"· {plain(note)}", style="dim")
+        yield Text()
+    for table in _overviews(evaluation):
+        yield Text(table["title"], style="bold")
+        yield _grid(table)
         yield Text()
     yield Text(method(evaluation), style="dim")
 
 
-def _overview(evaluation: Evaluation) -> Table:
-    """AUC of all systems on all data sets."""
-    table = _plain_table()
-    table.add_column("", overflow="fold", min_width=8)
-    for item in evaluation.blocks():
-        table.add_column(plain(item.name), justify="right", overflow="fold", min_width=5)
-    for place, system in enumerate(evaluation.systems):
-        cells = (_cell(item.results[place], "auc", item) for item in evaluation.blocks())
-        table.add_row(Text(plain(system.name)), *cells)
-    return table
-
-
-def _data_set(item: SetResult) -> Iterator[RenderableType]:
-    yield Text(plain(item.name), style="bold")
-    yield Text(set_facts(item), style="dim")
-    yield Padding(_figures(item, _PAIR_FIGURES, lead="auc"), (1, 0, 0, 0))
-    rest = [name for name in _OTHER_FIGURES if any(name in result.figures for result in item.results)]
-    thresholds = any(result.threshold is not None for result in item.results)
-    if rest or thresholds:
-        yield Padding(_figures(item, rest, thresholds=thresholds), (1, 0, 0, 0))
-    if item.tests:
-        yield Padding(_tests(item), (1, 0, 0, 0))
-    for name, attacked in item.robustness.items():
-        for title, header, rows in attacked.tables:
-            yield Padding(Text(plain(f"{name}: {title}")), (1, 0, 0, 0))
-            yield _texts(header, rows)
-    for note in notes(item):
-        yield Text(f"· {plain(note)}", style="dim")
-    yield Text()
-
-
-def _figures(item: SetResult, names: Sequence[str], *, lead: str | None = None, thresholds: bool = False) -> Table:
-    """Systems down, figures across; `lead` is shown with its interval."""
-    table = _plain_table()
-    table.add_column("", overflow="fold", min_width=8)
-    shown = [*([lead] if lead else []), *names]
-    for name in shown:
-        table.add_column(FIGURES[name].title, justify="right", no_wrap=True)
-        if name == lead:
-            table.add_column(LEVEL, no_wrap=True)
-    if thresholds:
-        table.add_column("threshold", no_wrap=True)
-    for result in item.results:
-        cells: list[Text] = [Text(plain(result.system))]
-        for name in shown:
-            cells.append(_cell(result, name, item))
-            if name == lead:
-                cells.append(Text(ends(result.figures[name]), style="dim"))
-        cells += [Text(threshold_origin(result), style="dim")] if thresholds else []
-        table.add_row(*cells)
-    return table
-
-
-def _cell(result: SystemResult, name: str, item: SetResult) -> Text:
-    shown, _, look = _html_cell(result, name, item)
-    return Text(shown or "–", {"best": "bold green", "none": "dim"}.get(look, ""))
-
-
-def _tests(item: SetResult) -> Table:
-    table = _plain_table()
-    table.add_column(f"against {plain(item.tests[0].against)}", overflow="fold", min_width=8)
-    table.add_column("", no_wrap=True)
-    table.add_column("difference", justify="right", no_wrap=True)
-    table.add_column(LEVEL, no_wrap=True)
-    table.add_column("p, Holm", justify="right", no_wrap=True)
-    table.add_column("")
-    for test in item.tests:
-        found = verdict(test)
-        table.add_row(
-            Text(plain(test.system)),
-            FIGURES[test.figure].title,
-            signed(test.difference.value),
-            Text(signed_ends(test.difference), style="dim"),
-            chance(test.p_holm),
-            Text(found, style={"better": "green", "worse": "red"}.get(found, "dim")),
-        )
-    return table
-
-
-def _texts(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A table whose first column is words and whose others are numbers."""
-    table = _plain_table()
-    for place, title in enumerate(header):
-        table.add_column(title, justify="right" if place else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(plain(cell)) for cell in row))
-    return table
-
-
-def _plain_table() -> Table:
-    return Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+def _grid(table: dict[str, Any]) -> Table:
+    """A table in the terminal; only the first of its figures is shown with its interval."""
+    grid = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+    grid.add_column("" if table["first"] == "System" else table["first"], overflow="fold", min_width=8)
+    for head, meaning in table["heads"]:
+        grid.add_column(head, justify="left" if meaning == "text" else "right", overflow="fold", min_width=5)
+    for name, cells in table["rows"]:
+        shown = [Text(plain(text) or "–", _LOOKS.get(look, "")) for text, _, look in cells]
+        if cells and cells[0][1]:
+            shown[0].append(f" {cells[0][1]}", "not bold dim default")
+        grid.add_row(Text(plain(name)), *shown)
+    return grid
 
 
 def number(value: float) -> str:
@@ -230,7 +157,7 @@ def method(evaluation: Evaluation) -> str:
     )
 
 
-# The HTML page
+# Tables, and the HTML page
 
 
 def evaluation_html(evaluation: Evaluation, **_: object) -> str:
@@ -238,7 +165,6 @@ def evaluation_html(evaluation: Evaluation, **_: object) -> str:
     # Most readers come for the average.
     blocks = [*([evaluation.macro] if evaluation.macro else []), *evaluation.sets]
     measured = {name for item in blocks for result in item.results for name in result.figures}
-    overviews = [_of_all_sets(evaluation, name) for name in _OVERVIEW if evaluation.macro]
     return (
         templates()
         .get_template("evaluation.html")
@@ -246,11 +172,17 @@ def evaluation_html(evaluation: Evaluation, **_: object) -> str:
             style=base_style("evaluation.css"),
             names=", ".join(item.name for item in evaluation.systems),
             method=method(evaluation),
-            overviews=[one for one in overviews if one],
+            overviews=_overviews(evaluation),
             blocks=list(map(_block, blocks)),
             meanings=[kind for name, kind in FIGURES.items() if name in measured],
         )
     )
+
+
+def _overviews(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """The figures that most readers come for, of several data sets."""
+    found = (_of_all_sets(evaluation, name) for name in _OVERVIEW if evaluation.macro)
+    return [table for table in found if table]
 
 
 def _of_all_sets(evaluation: Evaluation, name: str) -> dict[str, Any] | None:
@@ -259,20 +191,20 @@ def _of_all_sets(evaluation: Evaluation, name: str) -> dict[str, Any] | None:
     if any(name not in result.figures for item in blocks for result in item.results):
         return None
     rows = [
-        (system.name, [_html_cell(item.results[place], name, item) for item in blocks])
+        (system.name, [_cell(item.results[place], name, item) for item in blocks])
         for place, system in enumerate(evaluation.systems)
     ]
-    return _html_table(f"{FIGURES[name].title} by data set", [(item.name, "") for item in blocks], rows)
+    return _table(f"{FIGURES[name].title} by data set", [(item.name, "") for item in blocks], rows)
 
 
-def _html_table(
+def _table(
     title: str, heads: Sequence[tuple[str, str]], rows: Sequence[tuple[str, Sequence[Cell]]], first: str = "System"
 ) -> dict[str, Any]:
-    """A table for the template; a head has its meaning, or "text" for a column of words."""
+    """A table of the terminal and of the HTML page; a head has its meaning, or "text" for a column of words."""
     return {"title": title, "first": first, "heads": heads, "rows": rows}
 
 
-def _html_cell(result: SystemResult, name: str, item: SetResult) -> Cell:
+def _cell(result: SystemResult, name: str, item: SetResult) -> Cell:
     figure = result.figures.get(name)
     if figure is None:
         return "", "", "none"
@@ -281,8 +213,28 @@ def _html_cell(result: SystemResult, name: str, item: SetResult) -> Cell:
 
 def _block(item: SetResult) -> dict[str, Any]:
     drawn = [(series_class(place), result) for place, result in enumerate(item.results) if result.curves]
-    robustness = [
-        _html_table(
+    return {
+        "name": item.name,
+        "facts": set_facts(item),
+        "intervals": interval_plot(item),
+        "tables": _tables(item),
+        "drawn": [(result.system, series) for series, result in drawn],
+        "plots": list(_plots(item.name, drawn)),
+        "histograms": [(result.system, _histogram(result, item.name)) for _, result in drawn],
+        "robustness": _robustness(item),
+        "notes": notes(item),
+    }
+
+
+def _tables(item: SetResult) -> list[dict[str, Any]]:
+    """The figures of a data set by group, and the tests."""
+    tables = [_group_table(item, group, title) for group, title in _GROUPS.items()]
+    return [table for table in (*tables, _tests_table(item)) if table]
+
+
+def _robustness(item: SetResult) -> list[dict[str, Any]]:
+    return [
+        _table(
             f"{name}: {title}",
             [(column, "") for column in header[1:]],
             [(row[0], [(cell, "", "") for cell in row[1:]]) for row in rows],
@@ -291,18 +243,6 @@ def _block(item: SetResult) -> dict[str, Any]:
         for name, attacked in item.robustness.items()
         for title, header, rows in attacked.tables
     ]
-    tables = [_group_table(item, group, title) for group, title in _GROUPS.items()]
-    return {
-        "name": item.name,
-        "facts": set_facts(item),
-        "intervals": interval_plot(item),
-        "tables": [table for table in (*tables, _tests_table(item)) if table],
-        "drawn": [(result.system, series) for series, result in drawn],
-        "plots": list(_plots(item.name, drawn)),
-        "histograms": [(result.system, _histogram(result, item.name)) for _, result in drawn],
-        "robustness": robustness,
-        "notes": notes(item),
-    }
 
 
 def _group_table(item: SetResult, group: str, title: str) -> dict[str, Any] | None:
@@ -318,10 +258,10 @@ def _group_table(item: SetResult, group: str, title: str) -> dict[str, Any] | No
         further.append(("Calibrated by", [result.calibration_from or "none" for result in item.results]))
     rows = []
     for place, result in enumerate(item.results):
-        cells = [_html_cell(result, name, item) for name in names]
+        cells = [_cell(result, name, item) for name in names]
         rows.append((result.system, [*cells, *((column[place], "", "") for _, column in further)]))
     heads = [(kinds[name].title, kinds[name].meaning) for name in names] + [(head, "") for head, _ in further]
-    return _html_table(title, heads, rows)
+    return _table(title, heads, rows)
 
 
 def _tests_table(item: SetResult) -> dict[str, Any] | None:
@@ -333,7 +273,7 @@ def _tests_table(item: SetResult) -> dict[str, Any] | None:
         texts = (figure, signed(shown.value), signed_ends(shown), chance(test.p), chance(test.p_holm))
         rows.append((test.system, [*((text, "", "") for text in texts), (verdict(test), "", verdict(test))]))
     heads = [(title, "") for title in ("Figure", "Difference", LEVEL, "p", "p, Holm")]
-    return _html_table(f"Against {item.tests[0].against}", [*heads, ("Verdict", "text")], rows)
+    return _table(f"Against {item.tests[0].against}", [*heads, ("Verdict", "text")], rows)
 
 
 def _plots(field: str, drawn: Sequence[tuple[str, SystemResult]]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -53,18 +53,13 @@ def _luminance(colour: ColorTriplet) -> float:
 
 
 _LABEL = (14, 44)  # columns for the headings of A, at least and at most
-_GAP = 2
-_CELL = 3
-_MAX_PARTS = 2
-_BLOCKS = ((0.8, "█"), (0.6, "▓"), (0.4, "▒"), (FAINT, "░"))
-"""What a cell shows from a score on, without colours."""
+_GAP, _CELL = 2, 3
 
 
 class HeatMap:
     """A rich renderable: a row for each section of A, a numbered column for each section of B.
 
-    A cell is a blank and the score in hundredths (`98` is 0.98). Columns that do not fit follow in a second part below;
-    where two parts do not suffice, a cell is a block, the darker or brighter the higher its score.
+    A cell is a blank and the score in hundredths (`98` is 0.98). Columns that do not fit follow in further parts below.
     """
 
     def __init__(self, scores: NDArray[np.float32], rows: Sequence[str], columns: int) -> None:
@@ -72,78 +67,26 @@ class HeatMap:
         self._scores, self._rows, self._columns = scores, rows, columns
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        coloured = console.color_system is not None and not console.no_color
-        cell = self._cell_width(options.max_width)
-        label = self._label_width(options.max_width, cell)
-        block = max(1, (options.max_width - label - _GAP) // cell)
+        room = options.max_width - _GAP
+        longest = max(cell_len(name) for name in self._rows) + 4
+        label = max(_LABEL[0], min(longest, _LABEL[1], room - _CELL * self._columns))
+        block = max(1, (room - label) // _CELL)
         for start in range(0, self._columns, block):
             if start:
                 yield Text()
-            stop = min(self._columns, start + block)
-            yield from self._header(label, cell, start, stop)
+            numbers = range(start, min(self._columns, start + block))
+            head = "A \\ B".ljust(label + _GAP) + "".join(f"{number + 1:>{_CELL}}" for number in numbers)
+            yield Text(head, "dim", no_wrap=True)
             for row, name in enumerate(self._rows):
-                yield self._row(row, name, (label, cell), (start, stop), coloured)
-        yield _legend(cell, coloured)
-
-    def _cell_width(self, width: int) -> int:
-        room = width - _LABEL[0] - _GAP
-        return _CELL if _CELL * self._columns <= _MAX_PARTS * (room - room % _CELL) else 1
-
-    def _label_width(self, width: int, cell: int) -> int:
-        longest = max(cell_len(name) for name in self._rows) + 4
-        return max(_LABEL[0], min(longest, _LABEL[1], width - _GAP - cell * self._columns))
-
-    def _header(self, label: int, cell: int, start: int, stop: int) -> list[Text]:
-        numbers = [str(number + 1) for number in range(start, stop)]
-        height = max(map(len, numbers)) if cell == 1 else 1
-        lines = []
-        for level in range(height):
-            name = "A \\ B" if level == height - 1 else ""
-            shown = [number.rjust(height)[level] if cell == 1 else number for number in numbers]
-            line = Text(name.ljust(label + _GAP), style="dim", no_wrap=True)
-            for place, text in enumerate(shown):
-                # Numbers without a gap between them take turns.
-                line.append(text.rjust(cell), style="bold" if place % 2 and cell == 1 else "")
-            lines.append(line)
-        return lines
-
-    def _row(self, row: int, name: str, widths: tuple[int, int], columns: tuple[int, int], coloured: bool) -> Text:
-        label, cell = widths
-        text = Text(no_wrap=True)
-        text.append(f"{row + 1:>3} ", style="dim")
-        heading = Text(name)
-        heading.truncate(label - 4, overflow="ellipsis", pad=True)
-        text.append(heading).append(" " * _GAP)
-        for score in map(float, self._scores[row, slice(*columns)]):
-            if cell == 1:
-                text.append(_block(score, coloured), style=score_style(score) if coloured else "")
-            else:
-                text.append(" ").append(_digits(score), style=score_style(score))
-        return text
-
-
-def _legend(cell: int, coloured: bool) -> Text:
-    if cell > 1:
-        text = Text("Scores in hundredths (1. is 1.00).  ", style="dim")
-    else:
-        text = Text("Scores. ", style="dim")
-        if not coloured:
-            text.append(" ".join(f"{block} from {least:.1f}" for least, block in reversed(_BLOCKS)))
-    if coloured:
-        text.append(f"{FAINT} ")
-        steps = [FAINT + (1.0 - FAINT) * step / 15 for step in range(16)]
-        for step in steps:
-            text.append(" ", style=score_style(step))
-        text.append(" 1")
-    return text
+                heading = Text(name)
+                heading.truncate(label - 4, overflow="ellipsis", pad=True)
+                text = Text.assemble((f"{row + 1:>3} ", "dim"), heading, " " * _GAP, no_wrap=True)
+                for score in map(float, self._scores[row, start : start + block]):
+                    text.append(" ").append(_digits(score), style=score_style(score))
+                yield text
+        yield Text("Scores in hundredths (1. is 1.00).", style="dim")
 
 
 def _digits(score: float) -> str:
     hundredths = round(score * 100)
     return " ·" if hundredths < 1 else "1." if hundredths >= 100 else f"{hundredths:02}"
-
-
-def _block(score: float, coloured: bool) -> str:
-    if coloured:
-        return " " if score >= FAINT else "·"
-    return next((block for least, block in _BLOCKS if score >= least), "·")

@@ -15,10 +15,8 @@ from colde_cli.views.escaping import markdown
 if TYPE_CHECKING:
     from colde_cli.corpus.rank_corpus import MatchedSection
     from colde_cli.documents.document import Document
-    from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.pairs import PassagePair
-    from colde_cli.similarity.section_changes import SectionChange
     from colde_cli.views.blocks import Block, ListedDocument, Page
     from colde_cli.views.changes import Piece
 
@@ -33,7 +31,7 @@ _TAGS = {Operation.KEPT: "{}", Operation.DELETED: "<del>{}</del>", Operation.INS
 
 def page_markdown(page: Page) -> str:
     """A page as Markdown."""
-    return "\n\n".join((*_head(page), *_blocks(page.blocks), *_foot(page))) + "\n"
+    return "\n\n".join((*_head(page), *_blocks(page), *_foot(page))) + "\n"
 
 
 def _head(page: Page) -> Iterator[str]:
@@ -102,11 +100,9 @@ def folded(summary: str, *hidden: str) -> str:
     return "\n\n".join((f"<details>\n<summary>{summary}</summary>", *hidden, "</details>"))
 
 
-def _blocks(listed: Iterable[Block]) -> Iterator[str]:
-    for block in listed:
+def _blocks(page: Page) -> Iterator[str]:
+    for block in blocks.for_format(page.blocks, "markdown"):
         match block:
-            case blocks.Only("markdown", inner):
-                yield from _blocks([inner])
             case blocks.HeadingBlock(text, quiet=False):
                 yield f"### {text}"
             case blocks.NoteBlock(text):
@@ -138,20 +134,10 @@ def _of_comparison(block: Block) -> Iterator[str]:
             yield _outside(block)
         case TypesettingPlace():
             yield f"> {_tagged(place_pieces(block))}"
-        case blocks.SectionsBlock(comparison):
-            if rows := [_section(comparison, one) for one in comparison.section_changes if wording.section_state(one)]:
-                yield "### Section changes"
-                yield table(("", "A", "B"), rows)
-        case blocks.ClosestBlock(comparison, "sections", most):
-            a, b = comparison.a.document, comparison.b.document
-            rows = [(f"{score:.2f}", _name(a, i), _name(b, j)) for score, i, j in comparison.closest_sections(most)]
-            if rows:
-                yield "### Closest sections"
-                yield table(("Score", "A", "B"), rows)
         case blocks.Matrix(comparison):
             yield _scores(comparison)
-        case blocks.Matches(comparison, most):
-            yield from _chunks(comparison, most)
+        case blocks.ChunkScores():
+            yield from _chunks(block)
 
 
 # Documents in lists
@@ -265,14 +251,6 @@ def _outside(row: OutsideRow) -> str:
     return line if row.pair is None or row.remark else f"{line}\n\n> {_redline(row.pair)}"
 
 
-def _section(comparison: Comparison, change: SectionChange) -> tuple[str, str, str]:
-    a, b = (
-        " + ".join(_name(encoding.document, index) for index in indices)
-        for encoding, indices in ((comparison.a, change.a), (comparison.b, change.b))
-    )
-    return wording.section_state(change), a, b
-
-
 def _name(document: Document, index: int) -> str:
     return markdown(wording.shorten(wording.heading(document.sections[index]), _HEADING))
 
@@ -300,28 +278,18 @@ def _hundredths(score: float) -> str:
     return f"**{hundredths}**" if hundredths >= _STRONG else str(hundredths)
 
 
-def _chunks(comparison: Comparison, top: int) -> Iterator[str]:
-    matches = comparison.matches_of_a()
-    changed = sorted((match for match in matches if not match.same), key=lambda match: -match.score)
-    same = len(matches) - len(changed)
-    yield "### Chunks of A, each with the most similar chunk of B"
-    if same:
-        yield f"{wording.same_chunks(same, len(matches))}{wording.apart_from(comparison.ignore)}."
-    if changed:
-        a, b = comparison.a, comparison.b
-        best = ((f"{one.score:.2f}", _chunk(a, one.chunk), _chunk(b, one.partner)) for one in changed[:top])
-        yield table(("Score", "A", "B"), best, (0,))
-    sides = zip("AB", (comparison.a, comparison.b), comparison.without_counterpart(), strict=True)
-    for name, encoding, alone in sides:
-        lowest = sorted(alone, key=lambda match: match.score)[:top]
-        if lowest:
-            rows = ((f"{match.score:.2f}", _chunk(encoding, match.chunk)) for match in lowest)
-            line = f"Only in {name}: {_counted(len(lowest), len(alone), 'chunk')} without a counterpart"
-            yield folded(line, table(("Best score", name), rows, (0,)))
+def _chunks(block: blocks.ChunkScores) -> Iterator[str]:
+    """A table under its title; folded where a row is one chunk."""
+    rows = [(f"{score:.2f}", *map(_chunk, lines)) for score, lines in block.rows]
+    letters = [line.letter for line in block.rows[0][1]] if rows else []
+    listed = [block.note] if block.note else []
+    listed += [table(("Score", *letters), rows, (0,))] if rows else []
+    if len(letters) == 1:
+        yield folded(f"{block.title} ({block.aside})", *listed)
+    else:
+        yield from (f"### {block.title}", *listed)
 
 
-def _chunk(encoding: Encoding, index: int) -> str:
-    chunk = encoding.chunks[index]
-    name = _name(encoding.document, chunk.section)
-    words = markdown(wording.shorten(wording.excerpt(encoding.document, chunk), _EXCERPT // 2))
-    return "<br>".join(filter(None, (f"{wording.page_range(chunk.pages)} {name}".strip(), words)))
+def _chunk(line: blocks.ChunkLine) -> str:
+    name, words = (markdown(wording.shorten(text, most)) for text, most in ((line.heading, _HEADING), (line.text, 150)))
+    return "<br>".join(filter(None, (f"{wording.page_range(line.pages)} {name}".strip(), words)))

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from colde_cli.documents.document import Span
 from colde_cli.documents.pdf.places import STRUCK, UNDERLINED, Entry, Look, Mark, read_places
-from colde_cli.similarity.pairs import PassagePair, State
+from colde_cli.similarity.pairs import PassagePair, State, in_document
 from colde_cli.similarity.redline import redline
 from colde_cli.similarity.section_changes import SectionChange, SectionState
-from colde_cli.similarity.typesetting import in_document
 from colde_cli.views.changes import flags_of_edit
+from colde_cli.views.sentences import changed_words
 from colde_cli.views.wording import first_capital, flag_words, pair_state, place, shorten
 
 if TYPE_CHECKING:
@@ -40,12 +40,11 @@ INSERTED_HERE = Look("Inserted here", (10, 90, 49), (10, 90, 49))
 
 _LONGEST = 1500
 """Maximum number of characters of a text in a note."""
-_TITLE, _SIDE = 100, 40
-"""Maximum number of characters of an entry of the outline, and of each of two texts in it."""
+_TITLE = 100
+"""Maximum number of characters of an entry of the outline."""
 _HEADING = 60
 _SHORTEST = 12
 """Minimum number of characters of a passage that gets a bar; shorter ones are pieces of formulas."""
-_MAX_FLAGS = 2
 
 
 @dataclass(slots=True)
@@ -217,22 +216,8 @@ def _entry(comparison: Comparison, change: WeightedChange, first: Mapping[int, Q
     numbers = [number for number in change.pairs if number in first]
     if not numbers:
         return None
-    title = _title(comparison.passages[numbers[0]])
+    title = first_capital(changed_words(comparison.passages[numbers[0]]))
     if len(numbers) == 1:
         return Entry(shorten(title, _TITLE), first[numbers[0]])
     inner = tuple(Entry(f"p. {first[number].page}", first[number]) for number in numbers)
     return Entry(shorten(f"{len(numbers)} times {title}", _TITLE), first[numbers[0]], inner)
-
-
-def _title(pair: PassagePair) -> str:
-    if not pair.a or not pair.b:
-        name, text = ("A", pair.a_text) if pair.a else ("B", pair.b_text)
-        return f"Only in {name}: {text}"
-    if pair.flags:
-        return first_capital("; ".join(f"{kind} {change}" for kind, change in flag_words(pair.flags[:_MAX_FLAGS], 1)))
-    if not pair.edits:
-        return f"Moved: {pair.a_text}"
-    edit = pair.edits[0]
-    old, new = pair.words_of(edit)
-    sides = " → ".join(shorten(text, _SIDE) or "–" for text in (old, new))
-    return f"{first_capital(pair.state.value)}: {sides}"

@@ -12,9 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from colde_cli.documents.passages import whole_pages
-from colde_cli.similarity.comparison import COUNTERPART
 from colde_cli.similarity.pairs import State
-from colde_cli.similarity.section_changes import SectionState
 from colde_cli.similarity.typesetting import TypesettingPlace
 from colde_cli.views import blocks, wording
 from colde_cli.views.changes import OutsideRow, pieces, place_pieces
@@ -23,10 +21,6 @@ from colde_cli.views.heatmap import HeatMap, score_style
 
 if TYPE_CHECKING:
     from colde_cli.corpus.rank_corpus import MatchedSection
-    from colde_cli.documents.document import Chunk
-    from colde_cli.encoder.encoding import Encoding
-    from colde_cli.similarity.comparison import ChunkMatch, Comparison
-    from colde_cli.similarity.section_changes import SectionChange
     from colde_cli.views.blocks import Block, ListedDocument, Page, Score
 
 _GAUGE = 40
@@ -58,7 +52,7 @@ _LOOKS = {
 
 def page_table(page: Page, *, to_file: bool = False) -> str:
     """A page as text, in colours if standard output is a terminal that shows them, and it is not for a file."""
-    return rendered(Group(*_head(page), *_blocks(page, page.blocks), *_foot(page)), to_file=to_file)
+    return rendered(Group(*_head(page), *_blocks(page), *_foot(page)), to_file=to_file)
 
 
 def _head(page: Page) -> Iterator[RenderableType]:
@@ -76,11 +70,10 @@ def _head(page: Page) -> Iterator[RenderableType]:
         yield _score(page.score, page.model)
 
 
-def _blocks(page: Page, shown: Sequence[Block]) -> Iterator[RenderableType]:
-    for block in shown:
+def _blocks(page: Page) -> Iterator[RenderableType]:
+    shown = blocks.for_format(page.blocks, "terminal")
+    for before, block in zip((None, *shown), shown, strict=False):
         match block:
-            case blocks.Only("terminal", inner):
-                yield from _blocks(page, [inner])
             case blocks.HeadingBlock(text, quiet=False):
                 yield from (Text(), Text(text, "bold"))
             case blocks.NoteBlock(text, look):
@@ -88,12 +81,12 @@ def _blocks(page: Page, shown: Sequence[Block]) -> Iterator[RenderableType]:
             case blocks.TermsBlock():
                 yield Padding(_terms(block), (1, 0, 0, 0))
             case blocks.TableBlock():
-                yield Padding(_table(block), (1, 0, 0, 0))
+                yield Padding(_table(block), (not isinstance(before, blocks.Title), 0, 0, 0))
             case blocks.Listing():
                 above = block.kind != "parts"
                 yield Padding(_LISTINGS[block.kind](block, page.about[1]), (above, 0, 0, 0))
             case blocks.Title():
-                yield titled(block.text, _counted(block.shown, block.total))
+                yield titled(block.text, _counted(block.shown, block.total) if block.total else "")
             case _:
                 yield from _of_comparison(block)
 
@@ -119,15 +112,10 @@ def _of_comparison(block: Block) -> Iterator[RenderableType]:
             yield from _outside(block)
         case TypesettingPlace():
             yield Padding(Redline(place_pieces(block)), (0, 0, 0, 2))
-        case blocks.SectionsBlock(comparison):
-            yield from _section_changes(comparison)
-        case blocks.ClosestBlock(comparison, "chunks", most):
-            yield from _closest(comparison, most)
         case blocks.Matrix():
             yield from _heat_map(block)
-        case blocks.Matches(comparison, most, attention):
-            yield from _matches(comparison, most, attention)
-            yield from _unmatched(comparison, most)
+        case blocks.ChunkScores():
+            yield from _chunks(block)
 
 
 def _counted(shown: int, total: int) -> str:
@@ -361,36 +349,6 @@ def _outside(row: OutsideRow) -> Iterator[RenderableType]:
         yield redline or _excerpt(row.pair.a_text or row.pair.b_text)
 
 
-def _section_changes(comparison: Comparison) -> Iterator[RenderableType]:
-    """Changed sections in both documents in the order of A, then the names of those in only one."""
-    changed = [change for change in comparison.section_changes if wording.section_state(change)]
-    alone = (SectionState.DROPPED, SectionState.ADDED)
-    if not changed:
-        return
-    yield titled("Section changes", "")
-    grid = Grid.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True)
-    grid.add_column()
-    for change in sorted((one for one in changed if one.state not in alone), key=lambda change: change.a):
-        a, b = _names(comparison, change)
-        look = _LOOKS["moved" if change.moved else "edited"]
-        grid.add_row(Text(wording.section_state(change), look), Text(f"{' + '.join(a)} → {' + '.join(b)}"))
-    for state in alone:
-        both = (_names(comparison, change) for change in changed if change.state is state)
-        names = [Text(name) for a, b in both for name in a + b]
-        if names:
-            grid.add_row(Text(state.value, _LOOKS[state]), WrappedFacts(names))
-    yield grid
-
-
-def _names(comparison: Comparison, change: SectionChange) -> tuple[list[str], list[str]]:
-    a, b = comparison.a.document.sections, comparison.b.document.sections
-    return (
-        [wording.shorten(wording.heading(a[index]), 60) for index in change.a],
-        [wording.shorten(wording.heading(b[index]), 60) for index in change.b],
-    )
-
-
 def _heat_map(matrix: blocks.Matrix) -> Iterator[RenderableType]:
     comparison = matrix.comparison
     a, b = comparison.a.document.sections, comparison.b.document.sections
@@ -434,80 +392,26 @@ class _Key:
 # Chunks of two documents
 
 
-def _chunk_grid() -> Grid:
-    return _grid(
+def _chunks(block: blocks.ChunkScores) -> Iterator[RenderableType]:
+    yield titled(block.title, block.aside)
+    yield from [Text(block.note, "green")] if block.note else []
+    grid = _grid(
         {"justify": "right", **_SCORE},
         {"style": "bold cyan", "no_wrap": True},
         {"no_wrap": True, "justify": "right", "min_width": 7},
         {"ratio": 2, "no_wrap": True, "overflow": "ellipsis"},
         {"ratio": 5, "no_wrap": True, "overflow": "ellipsis", "style": "dim"},
     )
-
-
-def _closest(comparison: Comparison, limit: int) -> Iterator[RenderableType]:
-    """The closest chunks of two different texts."""
-    pairs = comparison.closest_chunks(limit)
-    if not pairs:
-        return
-    yield titled("Closest chunks", "--level chunk shows more")
-    grid = _chunk_grid()
-    for score, i, j in pairs:
-        for encoding, index, name in ((comparison.a, i, "A"), (comparison.b, j, "B")):
-            chunk = encoding.chunks[index]
-            words = Text(wording.excerpt(encoding.document, chunk))
-            grid.add_row(_on_colour(score) if name == "A" else "", name, *_place(encoding, chunk), words)
-    yield grid
-
-
-def _matches(comparison: Comparison, top: int, attention: bool) -> Iterator[RenderableType]:
-    """The number of chunks found word for word; then the best counterpart of each other chunk of A, best first."""
-    matches = comparison.matches_of_a(attention=attention)
-    changed = sorted((match for match in matches if not match.same), key=lambda match: -match.score)
-    same = len(matches) - len(changed)
-    aside = f"{min(top, len(changed))} of {len(changed)}" if changed else ""
-    yield titled("Chunks of A, each with the most similar chunk of B", aside)
-    if same:
-        yield Text(f"{wording.same_chunks(same, len(matches))}{wording.apart_from(comparison.ignore)}.", "green")
-    if not changed:
-        return
-    grid = _chunk_grid()
-    for match in changed[:top]:
-        here, there = comparison.a.chunks[match.chunk], comparison.b.chunks[match.partner]
-        words = wording.from_difference(
-            wording.excerpt(comparison.a.document, here), wording.excerpt(comparison.b.document, there)
-        )
-        weight = "" if match.attention is None else f"×{match.attention:.1f} "
-        grid.add_row(_on_colour(match.score), "A", *_place(comparison.a, here), Text(words[0]))
-        grid.add_row(Text(weight, "dim"), "B", *_place(comparison.b, there), Text(words[1]))
-    yield grid
-    if attention:
-        yield Text(
-            "Upper line: the score. Lower line: A's attention to the chunk of B (×1 is uniform), not a similarity.",
-            "dim",
-        )
-
-
-def _unmatched(comparison: Comparison, top: int) -> Iterator[RenderableType]:
-    sides = zip("AB", (comparison.a, comparison.b), comparison.without_counterpart(), strict=True)
-    for name, encoding, matches in sides:
-        lowest: list[ChunkMatch] = sorted(matches, key=lambda match: match.score)[:top]
-        if not matches:
-            continue
-        aside = f"{len(lowest)} of {len(matches)}, best score below {COUNTERPART:.2f}"
-        yield titled(f"Only in {name}: chunks without a counterpart", aside)
-        grid = _chunk_grid()
-        for match in lowest:
-            chunk = encoding.chunks[match.chunk]
-            words = Text(wording.excerpt(encoding.document, chunk))
-            grid.add_row(_on_colour(match.score), name, *_place(encoding, chunk), words)
+    for score, lines in block.rows:
+        for number, line in enumerate(lines):
+            weight = Text("" if line.weight is None else f"×{line.weight:.1f} ", "dim")
+            pages = link_pages(Text(wording.page_range(line.pages)), (line.path, line.pages))
+            grid.add_row(
+                weight if number else _on_colour(score), line.letter, pages, Text(line.heading), Text(line.text)
+            )
+    if block.rows:
         yield grid
 
 
 def _on_colour(score: float) -> Text:
     return Text(f" {score:.2f} ", score_style(score))
-
-
-def _place(encoding: Encoding, chunk: Chunk) -> tuple[Text, Text]:
-    """Pages and heading of a chunk."""
-    pages = link_pages(Text(wording.page_range(chunk.pages)), (encoding.document.path, chunk.pages))
-    return pages, Text(wording.heading(encoding.document.sections[chunk.section]))

@@ -14,12 +14,12 @@ from colde_cli.similarity.pairs import Extent, PassagePair, State, extents
 from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.triage import weight
 from colde_cli.views import wording
-from colde_cli.views.changes import Piece, holds, pieces, uncompared
+from colde_cli.views.changes import Piece, edit_of, pieces, uncompared
 from colde_cli.views.escaping import short
 from colde_cli.views.sentences import one_text, reference_sentences, renumbering_sentence, verdict_sentence
 
 if TYPE_CHECKING:
-    from colde_cli.documents.document import Document, ReadReport
+    from colde_cli.documents.document import Document
     from colde_cli.documents.passages import Passage
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import Comparison
@@ -114,19 +114,13 @@ def heads(comparison: Comparison) -> list[dict[str, Any]]:
             "title": title,
             "label": label,
             "facts": " · ".join(wording.document_facts(encoding.document, file)),
-            "warnings": _warnings(encoding.document.report),
+            "warnings": [
+                *(short(sentence, 400) for sentence in encoding.document.report.warnings),
+                *(f"Left out: {missing}." for missing in [wording.left_out(encoding.document)] if missing),
+            ],
         }
         for letter, encoding, title, label, file in zip("AB", encodings, titles, labels, files, strict=True)
     ]
-
-
-def _warnings(report: ReadReport) -> list[str]:
-    warnings = [short(sentence, 400) for sentence in report.warnings]
-    if report.chosen_pages:
-        warnings.append(f"Left out on request: all pages but {wording.page_range(report.chosen_pages)}.")
-    if report.skipped_sections:
-        warnings.append(f"Left out on request: {', '.join(short(name, 60) for name in report.skipped_sections[:12])}.")
-    return warnings
 
 
 def _on_gauge(score: float) -> float:
@@ -255,6 +249,5 @@ def change_excerpt(pair: PassagePair) -> tuple[Piece, ...]:
     """Choose a few words that identify the pair."""
     if not pair.edits:
         return (Piece(Operation.KEPT, short(pair.a_text or pair.b_text, 2 * _EXCERPT), gap=False),)
-    # The edit that holds words of the first flag, else the first edit.
-    flagged = (edit for edit in pair.edits if pair.flags and holds(pair, edit, pair.flags[0]))
-    return pieces(pair, _CONTEXT, _EXCERPT, near=next(flagged, pair.edits[0]))
+    near = edit_of(pair, pair.flags[0]) if pair.flags else pair.edits[0]
+    return pieces(pair, _CONTEXT, _EXCERPT, near=near)

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from colde_cli.documents.document import Span
-from colde_cli.similarity.pairs import State
+from colde_cli.similarity.pairs import State, in_document
 from colde_cli.views.escaping import harmless
 from colde_cli.views.report.overview import STATE_LETTERS, pages, state_words
 from colde_cli.views.wording import flag_kinds, heading, section_state
@@ -173,24 +173,13 @@ class _SideBuilder:
         breaks = list(self._pages_inside(passage.span))
         for page, at in breaks:
             yield at, at, TextRun("page", number=page)
-        offset = self._offset(passage, pair)
         for number, edit in enumerate(pair.edits):
-            span = edit.a if self._letter == "a" else edit.b
-            first = max(passage.span.start, span.start + offset)
-            last = min(passage.span.end, span.end + offset)
-            if span.start == span.end and passage.span.start <= span.start + offset <= passage.span.end:
-                yield first, first, TextRun("gap", number=number)
+            span = in_document(pair.a, edit.a) if self._letter == "a" else in_document(pair.b, edit.b)
+            if not len(span) and passage.span.start <= span.start <= passage.span.end:
+                yield span.start, span.start, TextRun("gap", number=number)
+            first, last = max(passage.span.start, span.start), min(passage.span.end, span.end)
             for start, end in _pieces(first, last, [at for _, at in breaks]):
                 yield start, end, TextRun("cut", harmless(self._document.text[start:end]), number)
-
-    def _offset(self, passage: Passage, pair: PassagePair) -> int:
-        """The offset from the pair's text, in which blank lines join its passages, to the document's."""
-        before = 0
-        for other in pair.a if self._letter == "a" else pair.b:
-            if other.index == passage.index:
-                break
-            before += len(other.span) + 2
-        return passage.span.start - before
 
     def _pages_inside(self, span: Span) -> Iterator[tuple[int, int]]:
         last = self._page_at(span.end - 1)

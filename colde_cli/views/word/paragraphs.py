@@ -13,6 +13,7 @@ from colde_cli.documents.document import Span
 from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.tracked_changes import Flow, Step, TrackedText
+from colde_cli.views.changes import flags_of_edit
 from colde_cli.views.wording import page_range, plural, section_name, shorten
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from colde_cli.documents.passages import Passage
     from colde_cli.similarity.mentions import Flag
     from colde_cli.similarity.pairs import Alignment, PassagePair
-    from colde_cli.similarity.redline import Edit
 
 _NO_REMARKS: Mapping[int, Remark] = MappingProxyType({})
 _HEADING, _FLAGGED = 80, 120  # characters shown at most
@@ -99,29 +99,15 @@ def _place(document: Document, passages: Sequence[Passage]) -> str:
 
 
 def _flagged(text: TrackedText, pair: PassagePair) -> Iterator[Remark]:
-    """One remark for each edit with flags; flags that no edit shows are with the first edit."""
-    by_edit: dict[int, list[str]] = {}
-    for flag in pair.flags:
-        number = next((place for place, edit in enumerate(pair.edits) if _holds(pair, edit, flag)), 0)
-        by_edit.setdefault(number, []).append(flag_sentence(flag))
-    for number, sentences in by_edit.items():
-        shown = " ".join(dict.fromkeys(sentences))
-        if not pair.edits or pair.state is State.MOVED:
-            a, b = text.spans(pair)
-            yield Remark(shown, None if pair.state is State.MOVED else a, b)
-        else:
-            yield Remark(shown, *text.edit(pair, pair.edits[number]))
-
-
-def _holds(pair: PassagePair, edit: Edit, flag: Flag) -> bool:
-    """Whether the words of a flag overlap an edit on each side that has some."""
-    sides = ((pair.a_text, edit.a, flag.a), (pair.b_text, edit.b, flag.b))
-    return all(_overlaps(text, span, words) for text, span, words in sides if words)
-
-
-def _overlaps(text: str, span: Span, words: str) -> bool:
-    start = text.find(words, max(0, span.start - len(words)))
-    return 0 <= start <= span.end and span.start <= start + len(words)
+    """One remark for each edit with flags; of a passage that moved or that one document has, one for all."""
+    if not pair.edits or pair.state is State.MOVED:
+        a, b = text.spans(pair)
+        groups = [(pair.flags, (None if pair.state is State.MOVED else a, b))]
+    else:
+        groups = [(tuple(flags_of_edit(pair, edit)), text.edit(pair, edit)) for edit in pair.edits]
+    for flags, spans in groups:
+        if flags:
+            yield Remark(" ".join(dict.fromkeys(map(flag_sentence, flags))), *spans)
 
 
 def flag_sentence(flag: Flag) -> str:
