@@ -140,7 +140,7 @@ def test_table_fits_80_columns(
     lines = result.out.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0] == "gardens"
-    assert any(line.split()[:2] == ["AUC", "95"] for line in lines)
+    assert any(line.split()[:2] == ["AUC", "random"] for line in lines)
     assert f"against {MODEL}" in " ".join(result.out.split())
     assert "Split: test. Intervals" in " ".join(result.out.split())
 

@@ -139,9 +139,9 @@ def test_a_strangers_file_writes_nothing_and_sends_nothing(
 HARMLESS = """
     author baseline bootstrap budget calibration comments date device docs exit-zero explain fail-under field format
     glob ignore ignore-case ignore-like ignore-list-marks ignore-numbers ignore-renumbering ignore-whitespace jobs level
-    attention max-size max-upload merge min-contained min-score min-share min-size model newer no-cache older
-    ocr only-sections pager pages pairs parts port precision quiet reread resolution retrieval robustness schema seed
-    reviewer section skip-sections split strict threads timeout top tracked validation verbose where
+    attention max-upload merge min-contained min-score min-share model no-cache
+    ocr only-sections pager pages pairs port precision quiet reread resolution retrieval robustness schema seed
+    reviewer skip-sections split strict threads timeout top tracked validation verbose where
 """
 
 

@@ -246,15 +246,6 @@ def test_less_is_told_to_keep_colours_and_to_quit_where_all_fits(tmp_path: Path)
     assert delivered(LONG, None, PATH=path, LESS="-S", PAGER="less -i") == (1, "-S ['-i', '-R']\n")
 
 
-@pytest.mark.parametrize(("version", "links"), [(551, False), (566, True), (668, True)])
-def test_an_old_less_gets_no_links(tmp_path: Path, version: int, links: bool) -> None:
-    code = f"print('less {version} (GNU)' if '--version' in sys.argv else ascii(sys.stdin.read()))"
-    link = "\x1b]8;id=1;file:///a.pdf\x1b\\p. 1\x1b]8;;\x1b\\\n"
-    _, shown = delivered(LONG + link, None, PATH=path_with_less(tmp_path, code))
-    assert ("]8;" in shown) is links
-    assert "p. 1" in shown
-
-
 @pytest.mark.slow
 def test_diff_keeps_its_status_and_its_colours(tmp_path: Path, pager: str) -> None:
     a, b = tmp_path / "a.txt", tmp_path / "b.txt"

@@ -264,11 +264,7 @@ def _root(
 
 
 def _configure(context: typer.Context) -> None:
-    """Take defaults from the nearest colde.toml; `colde doctor` reports a bad one itself.
-
-    Raises:
-        OptionError: the file is not valid.
-    """
+    """Take defaults from the nearest colde.toml; `colde doctor` reports a bad one itself."""
     from colde_cli.commands import configuration
 
     try:

@@ -162,23 +162,14 @@ def diff(
 
 
 def _refuse(given: Mapping[str, object], why: str) -> None:
-    """Refuse options that do not go with others; None stands for one that was not given.
-
-    Raises:
-        OptionError: one of them was given.
-    """
+    """Refuse options that do not go with others; None stands for one that was not given."""
     for name, value in given.items():
         if value is not None:
             raise OptionError(f"{name} {why}; leave it out.")
 
 
 def _check_pages(a: str, b: str, chosen: Format, annotate: Path | None, like: tuple[str, ...]) -> None:
-    """Find out before the work whether what was asked of the pages of PDFs can be done.
-
-    Raises:
-        MissingExtraError: the documents are not both PDF files, and the package that typesets is not installed.
-        OptionError: neither is a PDF file, or an annotated file would take the place of a document.
-    """
+    """Find out before the work whether what was asked of the pages of PDFs can be done."""
     from colde_cli.views.annotated import check_annotation, why_no_pages
 
     if annotate is not None:

@@ -123,11 +123,7 @@ def evaluate(
 
 
 def _make_attack(names: str | None, seed: int) -> Attack | None:
-    """Make the function that measures the robustness of a model on a set; None without names of protocols.
-
-    Raises:
-        OptionError: a name is not a protocol's.
-    """
+    """Make the function that measures the robustness of a model on a set; None without names of protocols."""
     if names is None:
         return None
     from colde_cli.evaluation.robustness import PROTOCOLS

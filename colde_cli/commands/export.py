@@ -86,11 +86,7 @@ def _report(path: Path) -> None:
 
 
 def _export_system(folder: Path, precisions: Sequence[str], sources: Sequence[Path]) -> str:
-    """Write the graph of a tower and return its path within the folder.
-
-    Raises:
-        OptionError: a precision is not fp32.
-    """
+    """Write the graph of a tower and return its path within the folder."""
     from colde_cli.documents.chunking import plain_tokenizer
     from colde_cli.documents.document import document_text
     from colde_cli.encoder.layout import SYSTEM_GRAPH, TOKENIZER, open_system_folder

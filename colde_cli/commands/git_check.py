@@ -140,11 +140,7 @@ def _not_commands(chosen: Format) -> Iterator[None]:
 
 
 def _commits(repository: Repository, base: str, *, hook: bool) -> tuple[str, str | None]:
-    """The commits to compare; None stands for what is staged.
-
-    Raises:
-        OptionError: one does not exist, or none is named.
-    """
+    """The commits to compare; None stands for what is staged."""
     if hook == bool(base):
         raise OptionError("Name the commit to compare with: colde git-check --base COMMIT, or --hook for a hook.")
     if base:
@@ -157,11 +153,7 @@ def _commits(repository: Repository, base: str, *, hook: bool) -> tuple[str, str
 
 
 def _check_templates(repository: Repository, old: str, new: str | None, ignored: IgnoreOptions) -> None:
-    """Refuse a template that the same change alters: it could then hold, and so hide, whatever else is changed.
-
-    Raises:
-        OptionError: it does.
-    """
+    """Refuse a template that the same change alters: it could then hold, and so hide, whatever else is changed."""
     for like in ignored.like:
         path = Path(like).resolve()
         inside = path.is_relative_to(repository.root.resolve())

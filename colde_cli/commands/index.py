@@ -151,11 +151,7 @@ def _update(folder: str, bring_up_to_date: Callable[..., IndexUpdate], chosen: F
 
 
 def _cluster(address: str) -> RayCluster:
-    """The cluster at an address, which may end in the share of a GPU that each encoder takes: `?gpus=0.5`.
-
-    Raises:
-        OptionError: what comes after the address is no such share.
-    """
+    """The cluster at an address, which may end in the share of a GPU that each encoder takes: `?gpus=0.5`."""
     from colde_cli.corpus.ray_cluster import RayCluster
 
     place, question, share = address.partition("?")

@@ -38,11 +38,7 @@ _CONDITIONS = ("newer", "older", "min-size", "max-size", "section")
 
 
 def _filter(where: Sequence[str]) -> Filter:
-    """The conditions of --where as an argument of a search.
-
-    Raises:
-        OptionError: a name is none of these, or a value is no moment, no size or no regular expression.
-    """
+    """The conditions of --where as an argument of a search."""
     from colde_cli.corpus.finding import Filter
 
     given: dict[str, str] = {}

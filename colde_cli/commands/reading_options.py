@@ -52,7 +52,7 @@ class CorpusReading:
     password: PasswordOption = None
     password_file: Annotated[
         Path | None,
-        option("--password-file", metavar="FILE", help="Passwords of encrypted PDFs, one a line; each is tried."),
+        option("--password-file", metavar="FILE", help="Passwords of encrypted PDFs, one a line."),
     ] = None
     ocr: OcrOption = None
 

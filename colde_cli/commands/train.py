@@ -373,12 +373,7 @@ def _make_recipe(
     start: ModelFolder | None,
     backbone: str | None,
 ) -> Recipe:
-    """Make the recipe of a system from the values that were given.
-
-    Raises:
-        OptionError: an option means nothing to the system, or has a value that the system or the model to continue
-            from does not know.
-    """
+    """Make the recipe of a system from the values that were given."""
     from colde_cli.learning.recipe import Recipe, parse_settings
 
     shown = {"recipe": base, "init": start, "backbone": backbone}

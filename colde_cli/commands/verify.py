@@ -128,11 +128,7 @@ class _ReceiptOptions:
 
 
 def _read_receipt(file: Path) -> dict[str, Any] | None:
-    """A receipt that is there already; None where there is no such file.
-
-    Raises:
-        OptionError: the file is no receipt, or cannot be read.
-    """
+    """A receipt that is there already; None where there is no such file."""
     try:
         found = json.loads(file.read_text("utf-8"))
     except FileNotFoundError:

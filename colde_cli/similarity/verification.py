@@ -145,9 +145,6 @@ def _check_read(a: Document, b: Document, *, ocr: bool) -> None:
 
     The same bytes are the same, read or not. So are pages that were drawn (`documents.appearance`): what they show is
     compared. What OCR read is taken for read only where `ocr` allows it.
-
-    Raises:
-        PartlyReadError: one is such a document.
     """
     if a.digest and a.digest == b.digest:
         return

@@ -192,7 +192,6 @@ class ChunkLine:
     """A chunk of A or of B, its place and its text; `weight` is the attention to it, where it was asked for."""
 
     letter: str
-    path: str
     pages: tuple[int, int] | None
     heading: str
     text: str

@@ -181,7 +181,7 @@ def _name(document: Document, index: int) -> str:
 def _chunk(encoding: Encoding, letter: str, index: int) -> blocks.ChunkLine:
     document, chunk = encoding.document, encoding.chunks[index]
     name = wording.heading(document.sections[chunk.section])
-    return blocks.ChunkLine(letter, document.path, chunk.pages, name, wording.excerpt(document, chunk))
+    return blocks.ChunkLine(letter, chunk.pages, name, wording.excerpt(document, chunk))
 
 
 def _matches(comparison: Comparison, top: int, attention: bool) -> Iterator[blocks.Block]:

@@ -1,28 +1,24 @@
-"""What rich lays out as text: paragraphs, redlines, and links to pages of files (OSC 8) where it shows them."""
+"""What rich lays out as text: paragraphs and redlines."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from io import StringIO
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.rule import Rule
-from rich.style import Style
 from rich.text import Text
 
 from colde_cli.similarity.redline import Operation
 from colde_cli.views.changes import marked
-from colde_cli.views.wording import page_range
 
 if TYPE_CHECKING:
     from colde_cli.views.changes import Piece
 
 _PLAIN_WIDTH = 100
-Pages = tuple[int, int] | None
 _LOOKS = {Operation.KEPT: "dim", Operation.DELETED: "red strike", Operation.INSERTED: "green underline"}
 _MAX_LINES = 15
 """Maximum number of lines of a redline; the other formats show all of it."""
@@ -50,27 +46,6 @@ def titled(text: str, aside: str = "") -> Padding:
     """The line above a part: its name and a remark."""
     line = Text.assemble((text, "bold"), (f"  {aside}" if aside else "", "dim"))
     return Padding(Rule(line, align="left", style="dim"), (1, 0, 0, 0))
-
-
-def file_link(path: str, pages: Pages = None) -> Style:
-    """The style of a text that opens a file, at a page if it has some; no link to standard input or an absent file."""
-    if path in ("", "-") or not os.path.isfile(path):  # noqa: PTH113 - False for a name that no file can have
-        return Style.null()
-    # The address is percent-encoded, so that a name cannot end the escape sequence.
-    address = Path(path).resolve().as_uri()
-    return Style(link=f"{address}#page={pages[0]}" if pages else address)
-
-
-def link_pages(line: Text, *places: tuple[str, Pages]) -> Text:
-    """Make the page numbers in a line links; each place is a path and its pages, in the order of the line."""
-    start = 0
-    for path, pages in places:
-        shown = page_range(pages)
-        found = line.plain.find(shown, start) if shown else -1
-        if found >= 0:
-            start = found + len(shown)
-            line.stylize(file_link(path, pages), found, start)
-    return line
 
 
 class WrappedFacts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import ceil, floor
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -216,7 +215,6 @@ def _block(item: SetResult) -> dict[str, Any]:
     return {
         "name": item.name,
         "facts": set_facts(item),
-        "intervals": interval_plot(item),
         "tables": _tables(item),
         "drawn": [(result.system, series) for series, result in drawn],
         "plots": list(_plots(item.name, drawn)),
@@ -322,20 +320,6 @@ def _histogram(result: SystemResult, field: str) -> dict[str, Any]:
         ],
         "threshold": None if threshold is None else (threshold - low) / (high - low),
     }
-
-
-def interval_plot(item: SetResult) -> dict[str, Any]:
-    """AUC of every system with its interval, over a range whose four steps are whole hundredths."""
-    figures = [result.figures["auc"] for result in item.results]
-    all_ends = [end for one in figures for end in (one.value, one.low, one.high) if end is not None]
-    first = floor(min(all_ends) * 100)
-    low, step = first / 100, max(1, ceil((max(all_ends) * 100 - first) / 4)) / 100
-    rows = []
-    for place, (result, one) in enumerate(zip(item.results, figures, strict=True)):
-        value, *interval = [None if end is None else (end - low) / (4 * step) for end in (one.value, one.low, one.high)]
-        rows.append((result.system, series_class(place), value, None if None in interval else interval))
-    ticks = [(number / 4, f"{low + number * step:.2f}") for number in range(5)]
-    return {"title": f"AUC of every system on {item.name}", "ticks": ticks, "rows": rows}
 
 
 def series_class(number: int) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
-import re
 import shlex
 import shutil
 import signal
@@ -247,8 +246,6 @@ def paged(text: str, asked: bool | None) -> bool:
     command = _command()
     if not command:
         return False
-    if _LINK.search(text) and not _shows_links(command[0]):
-        text = _LINK.sub("", text)
     environment = {"LESS": "FRX", "LV": "-c", **os.environ}
     try:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
@@ -270,15 +267,6 @@ def _command() -> list[str]:
     return [*words, "-R"] if PurePath(words[0]).name == "less" else words
 
 
-def _shows_links(pager: str) -> bool:
-    """Whether a pager passes on links (OSC 8), as `less` does from version 566; others would show their codes."""
-    if PurePath(pager).name != "less":
-        return False
-    said = subprocess.run([pager, "--version"], capture_output=True, text=True, check=False).stdout
-    version = re.match(r"less (\d+)", said)
-    return version is not None and int(version.group(1)) >= 566
-
-
 def _feed(process: subprocess.Popen[bytes], text: str) -> None:
     """Give the pager the text and wait until the reader quits it."""
     content = text.encode(sys.stdout.encoding or "utf-8", sys.stdout.errors or "backslashreplace")
@@ -289,8 +277,6 @@ def _feed(process: subprocess.Popen[bytes], text: str) -> None:
     finally:
         signal.signal(signal.SIGINT, before)
 
-
-_LINK = re.compile("\x1b]8;[^\x1b]*\x1b\\\\")
 
 # One character for one, so that no line becomes wider.
 _DRAWN = dict(zip("━─┃│·•×…–—‐‑−→↔≥≤‘’“”«»", '=-||.*x~-----><><\'\'""""', strict=True))

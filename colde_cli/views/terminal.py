@@ -11,19 +11,17 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from colde_cli.documents.passages import whole_pages
 from colde_cli.similarity.pairs import State
 from colde_cli.similarity.typesetting import TypesettingPlace
 from colde_cli.views import blocks, wording
 from colde_cli.views.changes import OutsideRow, pieces, place_pieces
-from colde_cli.views.console import Redline, WrappedFacts, WrappedParagraph, file_link, link_pages, rendered, titled
+from colde_cli.views.console import Redline, WrappedFacts, WrappedParagraph, rendered, titled
 from colde_cli.views.heatmap import HeatMap, score_style
 
 if TYPE_CHECKING:
     from colde_cli.corpus.rank_corpus import MatchedSection
     from colde_cli.views.blocks import Block, ListedDocument, Page, Score
 
-_GAUGE = 40
 _VERDICT_STYLES = {True: "bold green", False: "bold yellow", None: "bold"}
 _MAX_SECTIONS = 40
 """Maximum number of sections of each document in the heat map if other parts follow. Beyond it, the upper levels of
@@ -84,7 +82,7 @@ def _blocks(page: Page) -> Iterator[RenderableType]:
                 yield Padding(_table(block), (not isinstance(before, blocks.Title), 0, 0, 0))
             case blocks.Listing():
                 above = block.kind != "parts"
-                yield Padding(_LISTINGS[block.kind](block, page.about[1]), (above, 0, 0, 0))
+                yield Padding(_LISTINGS[block.kind](block), (above, 0, 0, 0))
             case blocks.Title():
                 yield titled(block.text, _counted(block.shown, block.total) if block.total else "")
             case _:
@@ -153,7 +151,7 @@ def _grid(*columns: Mapping[str, Any]) -> Grid:
     return grid
 
 
-def _family(listing: blocks.Listing, _: str) -> Grid:
+def _family(listing: blocks.Listing) -> Grid:
     grid = _grid(_NUMBER, _FOLDED)
     grid.add_row(str(listing.number), Text(listing.title, "bold"))
     for entry in listing.entries:
@@ -172,7 +170,7 @@ def _relation(entry: ListedDocument) -> Text:
     return Text(line, _LOOKS[entry.kind])
 
 
-def _parts(listing: blocks.Listing, _: str) -> Grid:
+def _parts(listing: blocks.Listing) -> Grid:
     grid = _grid(_NUMBER, _FOLDED)
     for whole, entries in listing.by_whole:
         grid.add_row("in", Text(f"{wording.plain(whole.path)} ({wording.plural(whole.words, 'word')})", "bold"))
@@ -182,7 +180,7 @@ def _parts(listing: blocks.Listing, _: str) -> Grid:
     return grid
 
 
-def _cluster(listing: blocks.Listing, _: str) -> Grid:
+def _cluster(listing: blocks.Listing) -> Grid:
     grid = _grid(_NUMBER, _SCORE, _FOLDED)
     name = Text(listing.title, "bold").append(f"  {wording.plural(len(listing.entries), 'document')}", "dim not bold")
     grid.add_row(str(listing.number), "", name)
@@ -195,7 +193,7 @@ def _cluster(listing: blocks.Listing, _: str) -> Grid:
     return grid
 
 
-def _alone(listing: blocks.Listing, _: str) -> Group:
+def _alone(listing: blocks.Listing) -> Group:
     paths = (Text(f"    {wording.plain(entry.path)}") for entry in listing.entries[: listing.most])
     return Group(Text("Alone", "bold"), *paths, *(Text("    ").append_text(line) for line in _more(listing)))
 
@@ -205,7 +203,7 @@ def _more(listing: blocks.Listing) -> list[Text]:
     return [Text(f"and {more:,} more", "dim")] if more > 0 else []
 
 
-def _hits(listing: blocks.Listing, query: str) -> Grid:
+def _hits(listing: blocks.Listing) -> Grid:
     grid = _grid(
         {"justify": "right", "style": "dim", "no_wrap": True},
         _SCORE,
@@ -215,15 +213,12 @@ def _hits(listing: blocks.Listing, query: str) -> Grid:
     for hit in listing.entries:
         likely = next((value for name, value in hit.facts if name == "Probability"), "")
         grid.add_row(str(hit.rank), _on_colour(hit.score or 0.0), likely, Text(wording.plain(hit.title), "bold"))
-        path = Text(wording.plain(hit.path), "dim")
-        path.stylize(file_link(hit.path))
-        closest = hit.closest if hit.matches else ""
-        for line in (path, Text(hit.state, "dim"), Text(closest), Text(hit.note, "dim")):
-            if line or line is path:
-                grid.add_row("", "", "", line)
+        closest = Text(hit.closest if hit.matches else "")
+        lines = (Text(hit.state, "dim"), closest, Text(hit.note, "dim"))
+        for line in (Text(wording.plain(hit.path), "dim"), *filter(None, lines)):
+            grid.add_row("", "", "", line)
         for match in hit.matches:
             where = Text.assemble(_matched(match.query), (" ↔ ", "cyan"), _matched(match.hit))
-            link_pages(where, (query, match.query.pages), (hit.path, match.hit.pages))
             grid.add_row("", "", f"{match.score:.2f}", where)
             grid.add_row("", "", "", Text(f"  {wording.plain(match.hit.text)}", "dim italic"))
     return grid
@@ -233,7 +228,7 @@ def _matched(place: MatchedSection) -> str:
     return f"{wording.plain(place.section) or '(front matter)'} {wording.page_range(place.pages)}".strip()
 
 
-def _files(listing: blocks.Listing, _: str) -> Grid:
+def _files(listing: blocks.Listing) -> Grid:
     grid = Grid.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
     grid.add_column()
@@ -244,7 +239,7 @@ def _files(listing: blocks.Listing, _: str) -> Grid:
     return grid
 
 
-_LISTINGS: Mapping[str, Callable[[blocks.Listing, str], RenderableType]] = {
+_LISTINGS: Mapping[str, Callable[[blocks.Listing], RenderableType]] = {
     "family": _family,
     "parts": _parts,
     "cluster": _cluster,
@@ -264,10 +259,7 @@ def _sides(page: Page) -> Grid:
     for side in page.sides:
         grid.add_row(side.letter, Text(wording.shorten(side.title, 160), "bold"))
         size = wording.size_facts(side.file, side.pages, side.sections, side.words)
-        facts = [Text(fact, "dim") for fact in size]
-        if side.path:
-            facts[0].stylize(file_link(side.path))
-        grid.add_row("", WrappedFacts(facts))
+        grid.add_row("", WrappedFacts([Text(fact, "dim") for fact in size]))
         if side.left_out:
             grid.add_row("", Text(f"Left out: {side.left_out}", "yellow"))
     if page.ignored:
@@ -278,21 +270,11 @@ def _sides(page: Page) -> Grid:
 def _score(score: Score, model: str) -> Group:
     verdict = (score.verdict, _VERDICT_STYLES[score.related])
     line = Text.assemble(verdict, "   score ", (f"{score.score:.3f}", "bold"))
-    for likely in score.likely:
-        line.append(f"   {likely}")
-    rows = [line, _gauge(score), Text(score.reasons), Text(score.parts, "dim"), Text(model, "dim")]
+    limit = score.unknown if score.threshold is None else f"threshold {score.threshold:.2f}"
+    for said in (limit, *score.likely):
+        line.append(f"   {said}")
+    rows = [line, Text(score.reasons), Text(score.parts, "dim"), Text(model, "dim")]
     return Group(*(row for row in rows if row))
-
-
-def _gauge(score: Score) -> Text:
-    """The score as a bar from 0 to 1 with a mark at the threshold."""
-    filled = round(max(0.0, min(1.0, score.score)) * _GAUGE)
-    bar = Text("━" * filled, "cyan").append("─" * (_GAUGE - filled), "dim")
-    if score.threshold is None:
-        return bar.append(f"  {score.unknown}", "dim")
-    place = min(_GAUGE - 1, max(0, round(score.threshold * _GAUGE)))
-    marked = bar[:place] + Text("┃", "bold") + bar[place + 1 :]
-    return marked.append(f"  threshold {score.threshold:.2f}", "dim")
 
 
 def _counts(counts: blocks.Counts) -> WrappedFacts:
@@ -316,8 +298,7 @@ def _change(change: blocks.ChangeBlock) -> Iterator[RenderableType]:
     facts += [
         Text.assemble((kind, _FLAG), f" {words}") for kind, words in wording.flag_words(pair.flags, wording.MAX_FLAGS)
     ]
-    where = Text(wording.first_of(change.passages) + wording.places(a, b, pair, _HEADING), "dim")
-    facts.append(link_pages(where, (a.path, whole_pages(pair.a)), (b.path, whole_pages(pair.b))))
+    facts.append(Text(wording.first_of(change.passages) + wording.places(a, b, pair, _HEADING), "dim"))
     yield WrappedFacts(facts, gap="  ", indent=2)
     yield Padding(Redline(pieces(pair)), (0, 0, 0, 2))
 
@@ -326,8 +307,7 @@ def _one_sided(change: blocks.ChangeBlock) -> Iterator[RenderableType]:
     pair, document = change.pair, change.a if change.pair.a else change.b
     where = " · ".join(part for part in wording.place(document, pair.a or pair.b, _HEADING) if part)
     clause = ("dropped clause  " if pair.a else "new clause  ") if pair.flags else ""
-    linked = link_pages(Text(where, "dim"), (document.path, whole_pages(pair.a or pair.b)))
-    head = Text.assemble(("- " if pair.a else "+ ", _LOOKS[pair.state]), (clause, _FLAG), linked)
+    head = Text.assemble(("- " if pair.a else "+ ", _LOOKS[pair.state]), (clause, _FLAG), (where, "dim"))
     head.no_wrap, head.overflow = True, "ellipsis"
     yield head
     yield _excerpt(pair.a_text or pair.b_text)
@@ -405,10 +385,8 @@ def _chunks(block: blocks.ChunkScores) -> Iterator[RenderableType]:
     for score, lines in block.rows:
         for number, line in enumerate(lines):
             weight = Text("" if line.weight is None else f"×{line.weight:.1f} ", "dim")
-            pages = link_pages(Text(wording.page_range(line.pages)), (line.path, line.pages))
-            grid.add_row(
-                weight if number else _on_colour(score), line.letter, pages, Text(line.heading), Text(line.text)
-            )
+            cells = map(Text, (line.letter, wording.page_range(line.pages), line.heading, line.text))
+            grid.add_row(weight if number else _on_colour(score), *cells)
     if block.rows:
         yield grid
 

@@ -69,11 +69,6 @@ class Signs:
         """The sign of a key."""
         return self._known.setdefault(key, chr(_FIRST_SIGN + len(self._known)))
 
-    def key(self, sign: str) -> str:
-        """The key of a sign; another character stands for itself."""
-        place = ord(sign) - _FIRST_SIGN
-        return list(self._known)[place] if 0 <= place < len(self._known) else sign
-
 
 @dataclass(frozen=True, slots=True)
 class RunPiece:

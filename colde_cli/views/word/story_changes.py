@@ -318,13 +318,27 @@ def _anchors(flows: tuple[Flow, Flow], groups: Sequence[tuple[_Range, _Range]]) 
 
 def _in_words(edit: Edit, a: Flow, b: Flow) -> Edit:
     """Widen an edit to whole words, as a person would make it: "Annex 3" for "Annex 3a", not an "a" that came."""
-    sides = (a.text, edit.a.start, edit.a.end), (b.text, edit.b.start, edit.b.end)
-    before = after = 0
-    if any(_divides(text, start) and start < end for text, start, end in sides):
-        before = min(_letters_before(text, start) for text, start, _ in sides)
-    if any(_divides(text, end) and start < end for text, start, end in sides):
-        after = min(_letters_after(text, end) for text, _, end in sides)
+    sides = ((a.text, edit.a), (b.text, edit.b))
+    starts = [_letters(text, span.start) for text, span in sides]
+    ends = [_letters(text, span.end) for text, span in sides]
+    # Whether the end of words that went or came is within a word.
+    at_start, at_end = (
+        any(all(beside) and len(span) for beside, (_, span) in zip(places, sides, strict=True))
+        for places in (starts, ends)
+    )
+    before = min(count for count, _ in starts) if at_start else 0
+    after = min(count for _, count in ends) if at_end else 0
     return Edit(Span(edit.a.start - before, edit.a.end + after), Span(edit.b.start - before, edit.b.end + after))
+
+
+def _letters(text: str, place: int) -> tuple[int, int]:
+    """How many letters and digits stand right before a place, and from there on."""
+    start = end = place
+    while start and _IN_WORD.match(text, start - 1):
+        start -= 1
+    while _IN_WORD.match(text, end):
+        end += 1
+    return place - start, end - place
 
 
 def _apart(edits: Iterable[Edit]) -> Iterator[Edit]:
@@ -339,22 +353,3 @@ def _apart(edits: Iterable[Edit]) -> Iterator[Edit]:
         last = edit
     if last is not None:
         yield last
-
-
-def _letters_before(text: str, place: int) -> int:
-    start = place
-    while start and _IN_WORD.match(text, start - 1):
-        start -= 1
-    return place - start
-
-
-def _letters_after(text: str, place: int) -> int:
-    end = place
-    while _IN_WORD.match(text, end):
-        end += 1
-    return end - place
-
-
-def _divides(text: str, place: int) -> bool:
-    """Whether a place is inside a word."""
-    return _IN_WORD.match(text, max(0, place - 1)) is not None and _IN_WORD.match(text, place) is not None
