@@ -1,7 +1,7 @@
 """What becomes of the elements of a web page: body text, texts outside it, parts that are not read.
 
 An `ElementReader` is told of elements and text in reading order, by the walk through a page (`read_html.py`) and by the
-reader of Markdown (`tags.py`).
+reader of Markdown (`markdown.py`).
 """
 
 from __future__ import annotations

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import tempfile
 from dataclasses import replace
 from typing import BinaryIO
 
 from colde_cli.documents.document import Document, FileCopy, shown_as
-from colde_cli.documents.pdf.read_pdf import read_pdf
+from colde_cli.documents.pdf.read_pdf import read_pdf, receive_file
 from colde_cli.documents.pdf.scans import available, chosen
-from colde_cli.documents.sandbox import sandboxed
 from colde_cli.errors import CorruptFileError, LimitError, UnsupportedFormatError
 
 MEMORY = 3 << 30
@@ -52,15 +50,9 @@ def read_picture(
 
 
 def _write_pdf(file: BinaryIO, made: BinaryIO, shown: str) -> None:
-    size = file.seek(0, os.SEEK_END)
-    limits = {"memory": MEMORY + 4 * size, "seconds": SECONDS, "step": STEP_SECONDS}
-    with sandboxed("colde_cli.documents.pdf.picture_engine", file, limits, 2 * SECONDS) as messages:
-        for message in messages:
-            match message["kind"]:
-                case "part":
-                    made.write(base64.b64decode(message["data"]))
-                case "refused":
-                    raise CorruptFileError(f"Cannot read {shown}: {message['reason']}.")
-                case "end":
-                    return
-    raise LimitError(f"Cannot read {shown}: it takes more memory or time than a picture may; save it smaller.")
+    limits = {"memory": MEMORY + 4 * file.seek(0, os.SEEK_END), "seconds": SECONDS, "step": STEP_SECONDS}
+    refused = receive_file("colde_cli.documents.pdf.picture_engine", file, limits, made)
+    if refused:
+        raise CorruptFileError(f"Cannot read {shown}: {refused}.")
+    if refused is not None:
+        raise LimitError(f"Cannot read {shown}: it takes more memory or time than a picture may; save it smaller.")

@@ -260,18 +260,19 @@ def _run_once(file: BinaryIO, request: dict[str, Any], answer: Answer) -> int:
 def reader_process(
     engine: str, file: BinaryIO, request: dict[str, Any]
 ) -> AbstractContextManager[Iterator[dict[str, Any]]]:
-    """Give an engine of this folder a request for a file, with the limits of PDFs; iterate over its answer."""
-    limits = {
+    """Give an engine of this folder a request for a file, with limits of PDFs if it states none; iterate over its answer."""
+    limits: dict[str, Any] = {
         "memory": MEMORY + 2 * file.seek(0, os.SEEK_END),
         "seconds": SECONDS,
         "step": STEP_SECONDS,
         "characters": PAGE_CHARACTERS,
+        **request,
     }
-    return sandboxed(engine, file, {**limits, **request}, 2 * SECONDS)
+    return sandboxed(engine, file, limits, 2 * limits["seconds"])
 
 
 def receive_file(engine: str, file: BinaryIO, request: dict[str, Any], target: BinaryIO) -> str | None:
-    """Write what pypdf makes of a file; return None, else why it refused, or "" if it died."""
+    """Write what an engine makes of a file; return None, else why it refused, or "" if it died."""
     with reader_process(engine, file, request) as messages, suppress(LookupError, TypeError, ValueError):
         for message in messages:  # nonsense comes from a process that was broken by the file
             if message["kind"] == "end":
