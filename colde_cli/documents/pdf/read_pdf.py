@@ -260,7 +260,7 @@ def _run_once(file: BinaryIO, request: dict[str, Any], answer: Answer) -> int:
 def reader_process(
     engine: str, file: BinaryIO, request: dict[str, Any]
 ) -> AbstractContextManager[Iterator[dict[str, Any]]]:
-    """Give an engine of this folder a request for a file, with limits of PDFs if it states none; iterate over its answer."""
+    """Give an engine a request for a file, with the limits of PDFs if it states none; iterate over its answer."""
     limits: dict[str, Any] = {
         "memory": MEMORY + 2 * file.seek(0, os.SEEK_END),
         "seconds": SECONDS,
