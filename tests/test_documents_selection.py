@@ -157,12 +157,6 @@ def test_what_is_left_keeps_its_words_its_section_and_its_pages(gone: set[int]) 
         assert left.pages_of(Span(place, place + len(passage.span))) == passage.pages
 
 
-def test_one_pattern_is_a_list_of_one(document: Document) -> None:
-    assert select(document, skip="references") == select(document, skip=["references"])
-    assert select(document, only="bells") == select(document, only=["bells"])
-    assert headings(select(document, skip="references")) == ["", "1 Bells", "2 Sand"]
-
-
 @pytest.mark.parametrize("one", ["abstract", Path("a.pdf"), assemble("a", "b", [])])
 def test_one_or_more(one: str | Path | Document) -> None:
     assert one_or_more(one) == (one,)

@@ -30,13 +30,8 @@ LONG = "The committee met on the second Tuesday and heard three reports about th
 
 
 @pytest.fixture(scope="module")
-def versions(field_study: Comparison) -> Comparison:
-    return field_study
-
-
-@pytest.fixture(scope="module")
-def report(versions: Comparison) -> str:
-    return comparison_html(versions)
+def report(field_study: Comparison) -> str:
+    return comparison_html(field_study)
 
 
 def parsed(text: str) -> Any:
@@ -73,26 +68,26 @@ def test_the_page_is_valid_and_its_ids_are_unique(report: str) -> None:
         assert target[1:] in ids, target
 
 
-def test_all_text_of_both_documents_is_there_once(report: str, versions: Comparison) -> None:
+def test_all_text_of_both_documents_is_there_once(report: str, field_study: Comparison) -> None:
     page = parsed(report)
-    for side, encoding in (("a", versions.a), ("b", versions.b)):
+    for side, encoding in (("a", field_study.a), ("b", field_study.b)):
         found = encoding.document
         front = "(frontmatter)"  # stands for the heading that a section lacks
         assert body(page, side).replace(front, "") == words(found.text)
 
 
-def test_every_pair_can_be_linked_to(report: str, versions: Comparison) -> None:
+def test_every_pair_can_be_linked_to(report: str, field_study: Comparison) -> None:
     page = parsed(report)
-    assert len(str(data_of(page)["states"])) == len(versions.passages)
-    for number, pair in enumerate(versions.passages):
+    assert len(str(data_of(page)["states"])) == len(field_study.passages)
+    for number, pair in enumerate(field_study.passages):
         element = page.get_element_by_id(f"p{number}")
         pane = next(found.get("id") for found in element.iterancestors("article"))
         assert pane == ("pane-b" if pair.state is State.ONLY_B else "pane-a")
 
 
-def test_the_redline_marks_every_edit_on_its_side(report: str, versions: Comparison) -> None:
+def test_the_redline_marks_every_edit_on_its_side(report: str, field_study: Comparison) -> None:
     page = parsed(report)
-    for number, pair in enumerate(versions.passages):
+    for number, pair in enumerate(field_study.passages):
         for side, tag in (("a", "del"), ("b", "ins")):
             marks = page.xpath(f"//article[@id='pane-{side}']//*[@data-p='{number}']//{tag}")
             own = [(edit.a if side == "a" else edit.b) for edit in pair.edits]
@@ -135,10 +130,10 @@ def test_versions_of_one_title_are_told_apart_by_their_files(report: str) -> Non
     assert "Sensors on the Sill" in page.get_element_by_id("summary").text_content()
 
 
-def test_the_longest_passages_of_one_side_are_shown_in_order(report: str, versions: Comparison) -> None:
+def test_the_longest_passages_of_one_side_are_shown_in_order(report: str, field_study: Comparison) -> None:
     shown = parsed(report).xpath("//*[@id='longest-title']/following-sibling::ol//a/@href")
-    alone = [n for n, pair in enumerate(versions.passages) if not (pair.a and pair.b)]
-    size = {n: len(versions.passages[n].a_text or versions.passages[n].b_text) for n in alone}
+    alone = [n for n, pair in enumerate(field_study.passages) if not (pair.a and pair.b)]
+    size = {n: len(field_study.passages[n].a_text or field_study.passages[n].b_text) for n in alone}
     assert shown == [f"#p{n}" for n in sorted(sorted(alone, key=lambda n: -size[n])[:4])]
 
 
@@ -151,9 +146,9 @@ def test_nothing_may_be_loaded_and_no_style_stands_in_the_markup(report: str) ->
     assert "http" not in re.sub(r"http-equiv|http://www\.w3\.org/2000/svg", "", report)
 
 
-def test_a_comparison_and_its_maps_are_in_the_data(report: str, versions: Comparison) -> None:
+def test_a_comparison_and_its_maps_are_in_the_data(report: str, field_study: Comparison) -> None:
     maps = data_of(parsed(report))
-    for name, scores in (("sections", versions.section_scores), ("chunks", versions.chunk_scores)):
+    for name, scores in (("sections", field_study.section_scores), ("chunks", field_study.chunk_scores)):
         found = maps[name]
         assert isinstance(found, dict)
         assert (found["rows"], found["columns"]) == scores.shape
@@ -280,8 +275,8 @@ def test_an_excerpt_shows_the_flagged_edit() -> None:
     assert marked(change_excerpt(pair)).endswith("rent is EUR [-580-] {+850+} a month.")
 
 
-def test_an_excerpt_shows_no_old_words_as_kept(versions: Comparison) -> None:
-    edited = [pair for pair in versions.passages if pair.edits]
+def test_an_excerpt_shows_no_old_words_as_kept(field_study: Comparison) -> None:
+    edited = [pair for pair in field_study.passages if pair.edits]
     for pair in edited:
         line = change_excerpt(pair)
         for text, other in ((pair.a_text, Operation.INSERTED), (pair.b_text, Operation.DELETED)):

@@ -76,14 +76,9 @@ LEVELS = """(number) => ["p", "q"].map((id) => document.getElementById(id + numb
 
 
 @pytest.fixture(scope="module")
-def versions(field_study: Comparison) -> Comparison:
-    return field_study
-
-
-@pytest.fixture(scope="module")
-def address(versions: Comparison, tmp_path_factory: pytest.TempPathFactory) -> str:
+def address(field_study: Comparison, tmp_path_factory: pytest.TempPathFactory) -> str:
     target = tmp_path_factory.mktemp("report") / "report.html"
-    target.write_text(comparison_html(versions), encoding="utf-8")
+    target.write_text(comparison_html(field_study), encoding="utf-8")
     return target.as_uri()
 
 
@@ -151,12 +146,12 @@ def narrow(browser: Any) -> Iterator[Visit]:
     visit.context.close()
 
 
-def flagged(versions: Comparison) -> list[int]:
-    return [number for number, pair in enumerate(versions.passages) if pair.flags]
+def flagged(field_study: Comparison) -> list[int]:
+    return [number for number, pair in enumerate(field_study.passages) if pair.flags]
 
 
-def changed(versions: Comparison) -> list[int]:
-    return [number for number, pair in enumerate(versions.passages) if pair.state is not State.SAME]
+def changed(field_study: Comparison) -> list[int]:
+    return [number for number, pair in enumerate(field_study.passages) if pair.state is not State.SAME]
 
 
 def test_the_page_is_alone_and_quiet(wide: Visit, address: str) -> None:
@@ -184,9 +179,9 @@ def test_the_first_screen_answers_first(browser: Any, address: str) -> None:
     visit.context.close()
 
 
-def test_keys_go_through_the_changes_and_around(wide: Visit, address: str, versions: Comparison) -> None:
+def test_keys_go_through_the_changes_and_around(wide: Visit, address: str, field_study: Comparison) -> None:
     page = wide.open(address)
-    numbers = changed(versions)
+    numbers = changed(field_study)
     for number in numbers[:3]:
         page.keyboard.press("n")
         assert page.evaluate("location.hash") == f"#p{number}"
@@ -221,11 +216,11 @@ def test_keys_switched_off_in_one_report_are_off_in_another(wide: Visit, address
     assert page.evaluate("location.hash") == ""
 
 
-def test_filters_narrow_list_and_keys(wide: Visit, address: str, versions: Comparison) -> None:
+def test_filters_narrow_list_and_keys(wide: Visit, address: str, field_study: Comparison) -> None:
     page = wide.open(f"{address}#text")
     page.get_by_role("button", name="percentage").click()
     expected = [
-        n for n in flagged(versions) if "percentage" in {flag.kind.value for flag in versions.passages[n].flags}
+        n for n in flagged(field_study) if "percentage" in {flag.kind.value for flag in field_study.passages[n].flags}
     ]
     shown = page.locator("#list li:visible").evaluate_all("rows => rows.map(row => Number(row.dataset.p))")
     assert shown == expected
@@ -237,29 +232,29 @@ def test_filters_narrow_list_and_keys(wide: Visit, address: str, versions: Compa
     assert page.locator(".empty").is_visible()
 
 
-def test_the_weightiest_changes_can_come_first(wide: Visit, address: str, versions: Comparison) -> None:
+def test_the_weightiest_changes_can_come_first(wide: Visit, address: str, field_study: Comparison) -> None:
     page = wide.open(f"{address}#text")
     page.get_by_role("button", name="Weightiest first").click()
     rows = page.locator("#list li:visible").evaluate_all("rows => rows.map(row => Number(row.dataset.p))")
-    assert rows == [n for change in versions.changes for n in change.pairs]
-    assert set(rows[: len(flagged(versions))]) == set(flagged(versions))
+    assert rows == [n for change in field_study.changes for n in change.pairs]
+    assert set(rows[: len(flagged(field_study))]) == set(flagged(field_study))
     for number in rows[:2]:
         page.keyboard.press("n")
         assert page.evaluate("location.hash") == f"#p{number}"
 
 
-def test_counts_of_the_summary_lead_to_their_changes(wide: Visit, address: str, versions: Comparison) -> None:
+def test_counts_of_the_summary_lead_to_their_changes(wide: Visit, address: str, field_study: Comparison) -> None:
     page = wide.open(address)
     page.locator(".counts").get_by_role("link", name="only in B").click()
-    only_b = [n for n in changed(versions) if versions.passages[n].state is State.ONLY_B]
+    only_b = [n for n in changed(field_study) if field_study.passages[n].state is State.ONLY_B]
     assert page.locator("#list li:visible").count() == len(only_b)
     page.keyboard.press("1")
     page.get_by_role("link", name="negation 1").click()
     assert page.locator("#list li:visible").count() == 1
 
 
-def test_a_permalink_survives_reload_and_partners_are_level(wide: Visit, address: str, versions: Comparison) -> None:
-    number = flagged(versions)[-2]
+def test_a_permalink_survives_reload_and_partners_are_level(wide: Visit, address: str, field_study: Comparison) -> None:
+    number = flagged(field_study)[-2]
     page = wide.open(f"{address}#p{number}")
     for _ in range(2):
         assert page.locator(f"#p{number}.on, #q{number}.on").count() == 2
@@ -298,9 +293,9 @@ def turn_wheel(visit: Visit, distance: int) -> None:
     visit.settle()
 
 
-def test_texts_scroll_together_until_told_not_to(wide: Visit, address: str, versions: Comparison) -> None:
+def test_texts_scroll_together_until_told_not_to(wide: Visit, address: str, field_study: Comparison) -> None:
     page = wide.open(f"{address}#text")
-    same = [n for n, pair in enumerate(versions.passages) if pair.state is State.SAME]
+    same = [n for n, pair in enumerate(field_study.passages) if pair.state is State.SAME]
     page.mouse.move(500, 500)
     seen = 0
     for _ in range(12):
@@ -319,19 +314,19 @@ def test_texts_scroll_together_until_told_not_to(wide: Visit, address: str, vers
     assert page.evaluate("document.getElementById('pane-b').scrollTop") == before
 
 
-def test_links_are_drawn_for_what_is_visible(wide: Visit, address: str, versions: Comparison) -> None:
-    moved = next(n for n in changed(versions) if versions.passages[n].state is State.MOVED)
+def test_links_are_drawn_for_what_is_visible(wide: Visit, address: str, field_study: Comparison) -> None:
+    moved = next(n for n in changed(field_study) if field_study.passages[n].state is State.MOVED)
     page = wide.open(f"{address}#p{moved}")
     paths = page.locator("#gutter path").evaluate_all("all => all.map(path => path.getAttribute('class'))")
     assert "m on" in paths
-    assert 2 < len(paths) < len(versions.passages) / 2
+    assert 2 < len(paths) < len(field_study.passages) / 2
     page.locator("#gutter path.e").first.dispatch_event("click")
     assert page.evaluate("location.hash") != f"#p{moved}"
 
 
-def test_the_detail_shows_one_redline(wide: Visit, address: str, versions: Comparison) -> None:
-    number = next(n for n in flagged(versions) if len(versions.passages[n].edits) > 1)
-    pair = versions.passages[number]
+def test_the_detail_shows_one_redline(wide: Visit, address: str, field_study: Comparison) -> None:
+    number = next(n for n in flagged(field_study) if len(field_study.passages[n].edits) > 1)
+    pair = field_study.passages[number]
     page = wide.open(f"{address}#p{number}")
     shown = page.locator("#detail .words")
     deleted = "".join(shown.locator("del").all_text_contents())
@@ -341,10 +336,10 @@ def test_the_detail_shows_one_redline(wide: Visit, address: str, versions: Compa
 
 
 def test_closing_a_change_keeps_the_focus_near_it(
-    wide: Visit, narrow: Visit, address: str, versions: Comparison
+    wide: Visit, narrow: Visit, address: str, field_study: Comparison
 ) -> None:
     focus = "document.activeElement.closest('[data-p]')?.dataset.p ?? document.activeElement.id"
-    number = flagged(versions)[0]
+    number = flagged(field_study)[0]
     for visit, tab, place in (
         (wide, "list", str(number)),
         (narrow, "list", str(number)),
@@ -358,21 +353,21 @@ def test_closing_a_change_keeps_the_focus_near_it(
         assert page.evaluate(focus) == place
 
 
-def test_a_link_can_be_copied(wide: Visit, address: str, versions: Comparison) -> None:
-    page = wide.open(f"{address}#p{flagged(versions)[0]}")
+def test_a_link_can_be_copied(wide: Visit, address: str, field_study: Comparison) -> None:
+    page = wide.open(f"{address}#p{flagged(field_study)[0]}")
     page.locator("#copy").click()
     playwright.expect(page.locator("#copy")).to_have_text("Copied")
 
 
-def test_a_cell_of_a_map_leads_to_the_texts(wide: Visit, address: str, versions: Comparison) -> None:
+def test_a_cell_of_a_map_leads_to_the_texts(wide: Visit, address: str, field_study: Comparison) -> None:
     page = wide.open(f"{address}#maps")
     canvas = page.locator("#map-sections")
     canvas.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
     said = page.locator("#at-sections").text_content()
-    assert said.startswith(f"{versions.section_scores[2, 1]:.2f}: ")
-    for side, section in ((versions.a, 2), (versions.b, 1)):
+    assert said.startswith(f"{field_study.section_scores[2, 1]:.2f}: ")
+    for side, section in ((field_study.a, 2), (field_study.b, 1)):
         assert side.document.sections[section].heading in said
     page.keyboard.press("Enter")
     wide.settle()
@@ -451,10 +446,10 @@ def test_dark_follows_the_system_and_the_choice_is_remembered(browser: Any, addr
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_has_contrast_and_controls_have_names(
-    browser: Any, address: str, versions: Comparison, scheme: str
+    browser: Any, address: str, field_study: Comparison, scheme: str
 ) -> None:
     visit = Visit(browser, WIDE, color_scheme=scheme)
-    for view in ("summary", "maps", "redline", "redline,changes", f"p{flagged(versions)[0]}"):
+    for view in ("summary", "maps", "redline", "redline,changes", f"p{flagged(field_study)[0]}"):
         page = visit.open(f"{address}#{view}")
         if view.startswith("p"):
             page.locator(".chip").first.click()
@@ -464,8 +459,8 @@ def test_text_has_contrast_and_controls_have_names(
     visit.context.close()
 
 
-def test_a_narrow_screen_needs_no_sideways_scrolling(narrow: Visit, address: str, versions: Comparison) -> None:
-    for view in ("summary", "maps", "text", "redline", "redline,changes", f"p{flagged(versions)[0]}"):
+def test_a_narrow_screen_needs_no_sideways_scrolling(narrow: Visit, address: str, field_study: Comparison) -> None:
+    for view in ("summary", "maps", "text", "redline", "redline,changes", f"p{flagged(field_study)[0]}"):
         page = narrow.open(f"{address}#{view}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, view
     for tab in ("a", "b", "list"):
@@ -477,11 +472,11 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(narrow: Visit, address: str
         assert box["height"] > 150
     page.locator(".tabs [data-tab=b]").click()
     narrow.settle()
-    assert page.locator(f"#q{flagged(versions)[0]}").is_visible()
+    assert page.locator(f"#q{flagged(field_study)[0]}").is_visible()
 
 
-def test_tabs_keep_the_place_and_follow_the_change(narrow: Visit, address: str, versions: Comparison) -> None:
-    only_b = [n for n in changed(versions) if versions.passages[n].state is State.ONLY_B]
+def test_tabs_keep_the_place_and_follow_the_change(narrow: Visit, address: str, field_study: Comparison) -> None:
+    only_b = [n for n in changed(field_study) if field_study.passages[n].state is State.ONLY_B]
     page = narrow.open(f"{address}#p{only_b[2]}")
     page.locator(".tabs [data-tab=a]").click()
     narrow.settle()
@@ -489,8 +484,8 @@ def test_tabs_keep_the_place_and_follow_the_change(narrow: Visit, address: str, 
     assert page.evaluate("document.getElementById('pane-a').scrollTop") > 0
     page.locator("#next").click()
     narrow.settle()
-    following = changed(versions)[changed(versions).index(only_b[2]) + 1]
-    side = "a" if versions.passages[following].a else "b"
+    following = changed(field_study)[changed(field_study).index(only_b[2]) + 1]
+    side = "a" if field_study.passages[following].a else "b"
     assert page.locator(f"#pane-{side}").is_visible()
     assert page.locator(f"#pane-{side} .p.on").first.is_visible()
 

@@ -49,11 +49,6 @@ from colde_cli.views.wording import (
 WIDTHS = [60, 72, 80, 100, 120, 160, 200]
 
 
-@pytest.fixture(scope="module")
-def versions(field_study: Comparison) -> Comparison:
-    return field_study
-
-
 def scores(rows: int, columns: int) -> NDArray[np.float32]:
     return np.random.default_rng(1).uniform(-1, 1, (rows, columns)).astype(np.float32)
 
@@ -66,12 +61,12 @@ def drawn(heatmap: HeatMap, width: int, *, colour: bool) -> str:
     return Text.from_ansi(captured.get()).plain if colour else captured.get()
 
 
-def test_the_reasons_of_a_verdict_begin_with_its_side(versions: Comparison, strangers: Comparison) -> None:
-    assert reasons(versions).startswith("Alike in ")
+def test_the_reasons_of_a_verdict_begin_with_its_side(field_study: Comparison, strangers: Comparison) -> None:
+    assert reasons(field_study).startswith("Alike in ")
     assert reasons(strangers).startswith("Unlike in ")
-    assert reasons(versions) not in show(versions, level="document", top=1)
+    assert reasons(field_study) not in show(field_study, level="document", top=1)
     assert reasons(strangers) in show(strangers, level="document", top=1)
-    for comparison in (versions, strangers):
+    for comparison in (field_study, strangers):
         assert "score from" not in show(comparison, level="document", top=1)
         shown = show(comparison, level="document", top=1, verbose=True)
         assert score_parts(comparison.parts) in " ".join(shown.split())
@@ -115,16 +110,16 @@ def test_no_text_is_wider_than_the_terminal_or_steers_it(comparison: Comparison,
 
 
 @pytest.mark.parametrize("term", ["dumb", "unknown", ""])
-def test_a_dumb_terminal_gets_no_colours(versions: Comparison, term: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dumb_terminal_gets_no_colours(field_study: Comparison, term: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", term)
-    assert "\x1b" not in show(versions, level="all", top=10)
+    assert "\x1b" not in show(field_study, level="all", top=10)
 
 
-def test_no_color_is_obeyed(versions: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_color_is_obeyed(field_study: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("NO_COLOR", "1")
     # Bold and dim are no colours; foreground and background are.
-    assert not re.search(r"\x1b\[[\d;]*(3|4|9|10)[0-8][;m]", show(versions, level="all", top=10))
+    assert not re.search(r"\x1b\[[\d;]*(3|4|9|10)[0-8][;m]", show(field_study, level="all", top=10))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -155,22 +150,22 @@ def test_wide_characters_keep_the_columns_in_line() -> None:
     assert len({cell_len(line.rstrip()) for line in lines[1:4]}) == 1
 
 
-def test_what_is_the_same_is_counted_and_what_is_not_is_listed(versions: Comparison) -> None:
-    matches = versions.matches_of_a()
+def test_what_is_the_same_is_counted_and_what_is_not_is_listed(field_study: Comparison) -> None:
+    matches = field_study.matches_of_a()
     same = sum(match.same for match in matches)
-    text = show(versions, level="chunk", top=100, attention=True)
+    text = show(field_study, level="chunk", top=100, attention=True)
     assert f"{same} of {len(matches)} chunks of A are also in B, word for word." in text
     assert text.count("×") >= len(matches) - same
-    assert "×" not in show(versions, level="chunk", top=100)
+    assert "×" not in show(field_study, level="chunk", top=100)
 
 
 def test_chunks_without_a_counterpart_stand_on_both_sides(
-    versions: Comparison, monkeypatch: pytest.MonkeyPatch
+    field_study: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    only_a, only_b = versions.without_counterpart()
+    only_a, only_b = field_study.without_counterpart()
     assert all(match.score < COUNTERPART for match in (*only_a, *only_b))
-    text = show(versions, level="chunk", top=100)
+    text = show(field_study, level="chunk", top=100)
     assert ("Only in A" in text, "Only in B" in text) == (bool(only_a), bool(only_b))
     below = text.split("Only in A")[1]
     assert "4.3 Software" in below.split("Only in B")[0]
@@ -186,12 +181,12 @@ def test_equal_documents_have_nothing_to_list(cached_encoder: Encoder, strangers
     assert "Only in" not in text
 
 
-def test_versions_of_one_text_are_not_asked_whether_they_are_related(versions: Comparison) -> None:
-    text = show(versions, level="all", top=10)
+def test_versions_of_one_text_are_not_asked_whether_they_are_related(field_study: Comparison) -> None:
+    text = show(field_study, level="all", top=10)
     assert "Two versions of one paper: 23 passages edited, 1 moved, 6 added, 4 dropped; 13 changes" in text
     assert not re.search("probability|threshold|Related|token", text)
     assert "in hundredths" not in text
-    assert "Scores in hundredths (1. is 1.00)." in show(versions, level="section", top=10)
+    assert "Scores in hundredths (1. is 1.00)." in show(field_study, level="section", top=10)
 
 
 def test_scores_of_sections_and_documents_are_not_called_cosines(strangers: Comparison) -> None:
@@ -202,11 +197,11 @@ def test_scores_of_sections_and_documents_are_not_called_cosines(strangers: Comp
         )
 
 
-def test_what_was_left_out_is_said(versions: Comparison) -> None:
-    a = versions.a.document
+def test_what_was_left_out_is_said(field_study: Comparison) -> None:
+    a = field_study.a.document
     report = replace(a.report, pages_without_text=(3,), skipped_sections=("References",))
-    encoding = replace(versions.a, document=replace(a, report=report))
-    text = show(replace(versions, a=encoding), level="document", top=1)
+    encoding = replace(field_study.a, document=replace(a, report=report))
+    text = show(replace(field_study, a=encoding), level="document", top=1)
     assert "Left out: 1 page without text; skipped: References" in text
 
 
@@ -342,12 +337,12 @@ def test_what_stayed_is_cut_between_edits_far_apart() -> None:
 
 
 def test_flagged_pairs_come_first_and_top_limits_the_list(
-    versions: Comparison, monkeypatch: pytest.MonkeyPatch
+    field_study: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
-    whole = show(versions, level="passage", top=100)
+    whole = show(field_study, level="passage", top=100)
     flagged = whole.split("Flagged changes")[1].split("Other changes")[0]
-    count = sum(bool(found.flags) for found in versions.passages)
+    count = sum(bool(found.flags) for found in field_study.passages)
     assert f"{count} flagged" in whole
     assert sum(line.startswith(("edited  ", "moved")) for line in flagged.splitlines()) == count
     assert "edited  amount EUR 58 → EUR 63  unit 2 minutes → 2 hours  A p. 3 → B p. 3 · 3.1 The sensor unit" in whole
@@ -358,14 +353,16 @@ def test_flagged_pairs_come_first_and_top_limits_the_list(
         ["dropped", "4.3 Software"],
         ["added", "4.4 Data protection · 5.5 Indoor readings"],
     ]
-    few = show(versions, level="passage", top=3)
+    few = show(field_study, level="passage", top=3)
     assert sum(line.startswith(("edited  ", "moved")) for line in few.splitlines()) - few.count("moved    ") == 6
     assert f"Flagged changes  3 of {count}; --top {count} lists all" in few
 
 
-def test_passages_of_one_side_have_a_sign_and_two_lines(versions: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passages_of_one_side_have_a_sign_and_two_lines(
+    field_study: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    lines = show(versions, level="passage", top=1).split("Only in A  1")[1].splitlines()
+    lines = show(field_study, level="passage", top=1).split("Only in A  1")[1].splitlines()
     assert lines[1] == "- p. 5 · 4.3 Software"
     assert lines[2].startswith("  All steps were written")
     assert lines[3].endswith("…")
