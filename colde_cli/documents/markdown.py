@@ -25,7 +25,6 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from colde_cli.documents.builder import tidy, tidy_lines
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, Sections, finished, shown_as
 from colde_cli.documents.headings.titles import kind_of
 from colde_cli.documents.html.elements import ElementReader, address
@@ -393,7 +392,9 @@ class _TokenReader:
         self._structure(token.info, code.partition("\n")[0])
 
     def _add_paragraph(self, text: str, lines: bool) -> None:
-        words = text.rstrip() if self._in_code else tidy_lines(text) if lines else tidy(text)
+        # Signs that cannot be seen stay: in a source they are typed, and a comparison must tell of them.
+        rows = [" ".join(row.split()) for row in (text.split("\n") if lines else [text])]
+        words = text.rstrip() if self._in_code else "\n".join(filter(None, rows))
         self.sections.paragraphs += [words] if words else []
 
     def _structure(self, text: str, about: str) -> None:
