@@ -4,6 +4,7 @@
     python benchmarks/families.py blocking DATA/contracts --most 300   # pairs that the blocking misses, of all pairs
     python benchmarks/families.py parts DATA/wiki                # documents and halves pasted into volumes
     python benchmarks/families.py growth DATA/*                  # time and memory of 500 to 5,000 texts
+    python benchmarks/families.py planted DATA/* --most 100000   # edited copies among 100,000 passages
 
 A folder of DATA holds `docs.jsonl.gz`, and for `versions` `pairs.jsonl.gz`.
 """
@@ -149,6 +150,32 @@ def one_size(folders: Sequence[Path], most: int) -> None:
     )
 
 
+def planted(folders: Sequence[Path], most: int) -> None:
+    """Recall of edited copies among so many texts of 500 words, with time and memory.
+
+    One text of five is a copy of the one before: 2 to 12 % of its words are others, and half of them are turned round.
+    """
+    choose, base, copies = random.Random(0), own_memory(), set[tuple[int, int]]()
+    started = time.process_time()
+    with NearPairs() as pairs:
+        documents = (text_words(text(item)) for folder in folders for item in records(folder))
+        parts = (words[at : at + 500] for words in documents for at in range(0, len(words) - 499, 500))
+        while len(pairs) < most and (words := next(parts, None)) is not None:
+            number = pairs.add(word_numbers(words))
+            if number % 5 < 2:
+                rate, half = choose.uniform(0.02, 0.12), choose.choice((0, 250))
+                copy = [word if choose.random() > rate else "edited" for word in words[half:] + words[:half]]
+                copies.add((number, pairs.add(word_numbers(copy))))
+        found = {(pair.a, pair.b) for pair in pairs.pairs(0.4, 0.8)}
+        count, memory = len(pairs), own_memory()
+    spent = time.process_time() - started
+    print(
+        f"{count:,} texts: recall {len(copies & found) / len(copies):.4f} of {len(copies):,} copies, {len(found):,}"
+        f" pairs in all; {1000 * spent / count:.2f} ms each, {memory - base:.0f} MB",
+        flush=True,
+    )
+
+
 def own_memory() -> float:
     """MB of memory that this process alone holds, without pages of mapped files (Linux)."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
@@ -179,6 +206,8 @@ def main() -> None:
     print(machine())
     if what == "growth":
         growth(options.folders)
+    if what == "planted":
+        planted(options.folders, options.most)
     for folder in options.folders if what in ("versions", "parts", "blocking") else ():
         {"versions": versions, "parts": parts, "blocking": partial(blocking, most=options.most)}[what](folder)
 

@@ -150,10 +150,16 @@ class Target:
         if not sizes:
             raise OptionError(f"There is no document that can be read, so {self.place} is not made.")
         schema = schema_of(sizes[0], about(self._encoder, secrets.token_hex(6)))
+        lance = lance_module()
+        empty = lance.LanceOperation.Overwrite(schema, [])
+        # Not `write_dataset`: of two that make it at once, it lets the second write over what the first has sent.
+        only_first = {
+            "max_retries": 0,
+            "enable_v2_manifest_paths": True,
+            "storage_options": storage_options(self.place),
+        }
         with suppress(OSError):  # somebody else was first: opening it says what is wrong
-            lance_module().write_dataset(
-                schema.empty_table(), self.place, mode="create", storage_options=storage_options(self.place)
-            )
+            lance.LanceDataset.commit(self.place, empty, **only_first)
         return LanceIndex.open(self.place)
 
     def follow(self, roots: dict[bytes, str | None]) -> dict[bytes, str | None]:
