@@ -269,12 +269,10 @@ def _sides(page: Page) -> Grid:
 
 def _score(score: Score, model: str) -> Group:
     verdict = (score.verdict, _VERDICT_STYLES[score.related])
-    line = Text.assemble(verdict, "   score ", (f"{score.score:.3f}", "bold"))
     limit = score.unknown if score.threshold is None else f"threshold {score.threshold:.2f}"
-    for said in (limit, *score.likely):
-        line.append(f"   {said}")
-    rows = [line, Text(score.reasons), Text(score.parts, "dim"), Text(model, "dim")]
-    return Group(*(row for row in rows if row))
+    facts = [Text.assemble(verdict, "   score ", (f"{score.score:.3f}", "bold")), *map(Text, (limit, *score.likely))]
+    rows = (Text(score.reasons), Text(score.parts, "dim"), Text(model, "dim"))
+    return Group(WrappedFacts(facts, gap="   "), *(row for row in rows if row))
 
 
 def _counts(counts: blocks.Counts) -> WrappedFacts:
