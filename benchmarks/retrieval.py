@@ -22,6 +22,7 @@ import csv
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -109,7 +110,7 @@ def systems(corpus: Corpus, encoder: DocumentEncoder) -> dict[str, Scorer]:
         parts = segment.products(asked.vector), segment.sums(asked.words)
         return np.asarray(fused(*parts, asked), np.float64)
 
-    by_bm25 = by_pairs(bm25(whole))
+    by_bm25 = lru_cache(1)(by_pairs(bm25(whole)))  # three rows have it
     return {
         "rank": lambda query: scores_with_many(cards[query], cards, encoder.config, statistics),
         "first stage": first_stage,

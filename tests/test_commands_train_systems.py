@@ -233,8 +233,16 @@ def test_the_recipe_of_the_paper(
     """Its options are CoLDE's own, unless others are given."""
     jobs = kept_jobs(monkeypatch)
     command = ("train", data, "-o", tmp_path / "mine", "--recipe", "paper")
-    assert run(capsys, *command).status == 0
-    assert run(capsys, *command, "--batch-size", 100, "--combine").status == 0
+    said = run(capsys, *command)
+    assert said.status == 0
+    # It is not the paper's backbone unless it is named, and says so.
+    assert "The paper trains BERT-base (--backbone google-bert/bert-base-uncased)" in said.err
+    named = run(capsys, *command, "--batch-size", 100, "--combine", "--backbone", "google-bert/bert-base-uncased")
+    assert (named.status, named.err) == (0, "")
+    assert [job.backbone for job in jobs] == [
+        "sentence-transformers/all-MiniLM-L6-v2",
+        "google-bert/bert-base-uncased",
+    ]
     paper, changed = (job.recipe for job in jobs)
     paper.check()
     assert (paper.chunk_position, paper.residual, paper.combine) == ("input", "none", False)

@@ -218,7 +218,8 @@ def train(
         option(
             "--recipe",
             panel=MODEL,
-            help="CoLDE: other values as its paper states them (paper), or as colde-minilm-l6 was trained (shipped).",
+            help="CoLDE: other values as its paper states them (paper; its BERT-base needs --backbone), or as"
+            " colde-minilm-l6 was trained (shipped).",
             show_default="default",
         ),
     ] = None,
@@ -342,7 +343,7 @@ def train(
         "pretrain": pretrain,
     }
     given = {name: value for name, value in values.items() if value is not None}
-    from colde_cli.learning.recipe import DEFAULT_BACKBONE
+    from colde_cli.learning.recipe import DEFAULT_BACKBONE, PAPER_BACKBONE
     from colde_cli.learning.run import Job
 
     job = Job(
@@ -359,6 +360,11 @@ def train(
         command=shlex.join(["colde", *sys.argv[1:]]),
         note=card_note,
     )
+    if recipe == "paper" and job.backbone == DEFAULT_BACKBONE and not quiet:
+        # BERT-base has five times the weights of MiniLM and has to be fetched: nobody gets it unasked.
+        paper = f"The paper trains BERT-base (--backbone {PAPER_BACKBONE})"
+        text = f"{paper}; this run starts from {DEFAULT_BACKBONE}."
+        Console(stderr=True, highlight=False).print(text, soft_wrap=True)
     if prepare is not None:
         _prepare(job, prepare, quiet)
     else:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from colde_cli.encoder.layout import ModelConfig
 
 DEFAULT_BACKBONE = "sentence-transformers/all-MiniLM-L6-v2"
+PAPER_BACKBONE = "google-bert/bert-base-uncased"
 
 LEARNING_RATE = 5e-5
 """The paper's learning rate, for a backbone that is trained."""
@@ -169,7 +170,7 @@ def _options_of(system: str) -> list[str]:
 
 BASES: dict[str, dict[str, Any]] = {
     "default": {},
-    # What the CoLDE paper states: BERT is trained, and the score is the cosine of z.
+    # What the CoLDE paper states, but for its BERT-base: BERT is trained, and the score is the cosine of z.
     "paper": {**{"chunk_position": "input", "residual": "none", "combine": False, "learning_rate": LEARNING_RATE}},
     # How colde-minilm-l6 was trained, on a CPU.
     "shipped": {
