@@ -262,6 +262,24 @@ def test_who_may_not_write_may_read(index: Path, written: bool) -> None:
             os.seteuid(0)
 
 
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can read as somebody else")
+def test_who_may_not_write_hears_that_the_index_changed(index: Path, corpus: Path, update: Update) -> None:
+    for folder in index.parents:
+        if folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & 0o001:
+            folder.chmod(folder.stat().st_mode | 0o055)
+    os.seteuid(65534)
+    try:
+        opened = Index.open(index)
+    finally:
+        os.seteuid(0)
+    with opened:
+        assert opened.count()
+        (corpus / "late.txt").write_text("The choir sings at noon, in the hall beside the river.\n")
+        update()
+        with pytest.raises(BadIndexError, match="was changed while it was read"):
+            opened.count()
+
+
 def test_what_is_no_index_is_not_overwritten(corpus: Path, encoder: Encoder) -> None:
     with pytest.raises(OptionError, match="is no index"):
         update_index(corpus, [corpus], encoder)

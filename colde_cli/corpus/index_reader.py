@@ -119,6 +119,7 @@ class Index(DocumentStore):
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self.folder, self.place, self.connection = folder, str(folder), connection
         self._depth = 0
+        self._unlocked = _file_state(folder) if _cannot_lock(folder) else None
         connection.create_function("in_glob", 3, in_glob, deterministic=True)
         connection.create_function("has_section", 2, has_section, deterministic=True)
 
@@ -176,12 +177,22 @@ class Index(DocumentStore):
                 if not self._depth:
                     self.connection.execute("COMMIT")
 
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Refuse what was read while a writer changed the file of somebody who may not write, and so locks nothing."""
+        try:
+            with trouble(self.folder):
+                yield
+        finally:
+            if self._unlocked is not None and _file_state(self.folder) != self._unlocked:
+                raise BadIndexError(f"{self.folder} was changed while it was read; try again when that has finished.")
+
     def _all(self, query: str, *values: object) -> list[Any]:
-        with trouble(self.folder):
+        with self._asking():
             return self.connection.execute(query, values).fetchall()
 
     def _first(self, query: str, *values: object) -> Any:  # noqa: ANN401 - a row, or None
-        with trouble(self.folder):
+        with self._asking():
             return self.connection.execute(query, values).fetchone()
 
     @property
@@ -264,7 +275,7 @@ class Index(DocumentStore):
     def _rows(self, columns: str, chosen: Filter, numbers: str = "1") -> Iterator[Any]:
         condition, values = chosen.condition()
         good = _GOOD.format(model=self.meta("model") or 0, where=f"{numbers} AND {condition}")
-        with trouble(self.folder):
+        with self._asking():
             yield from self.connection.execute(f"SELECT {columns} {good} ORDER BY d.number", values)
 
     def _kept(self, number: int, part: str) -> Kept | None:
@@ -308,13 +319,27 @@ def connect(folder: Path, mode: str = "rw") -> sqlite3.Connection:
     """Open the file of an index, in autocommit mode; SQLite undoes what a killed writer left half-done."""
     file = folder / INDEX_FILE
     options = f"mode={mode}"
-    writable = os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
-    if not writable and _is_logged(file) and not file.with_name(f"{INDEX_FILE}-wal").exists():
-        options += "&immutable=1"  # without a writer there is no log, and who may not write cannot make one
+    if _cannot_lock(folder):
+        options += "&immutable=1"
     name = quote(os.fsencode(file.absolute()))
     return sqlite3.connect(
         f"file:{name}?{options}", uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
     )
+
+
+def _cannot_lock(folder: Path) -> bool:
+    """Whether an index has no log, as nobody writes, and may not be given one, as the folder cannot be written."""
+    writable = os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+    file = folder / INDEX_FILE
+    return not writable and _is_logged(file) and not file.with_name(f"{INDEX_FILE}-wal").exists()
+
+
+def _file_state(folder: Path) -> tuple[int, int] | None:
+    try:
+        facts = (folder / INDEX_FILE).stat()
+    except OSError:
+        return None
+    return facts.st_size, facts.st_mtime_ns
 
 
 def _is_logged(file: Path) -> bool:
