@@ -189,9 +189,23 @@ def _describe(folder: Path, chosen: Format) -> None:
 
     console = Console()
     _print_table([summary])
-    if model.has(CARD):
-        with model.file(CARD).open(encoding="utf-8", errors="replace") as card:
-            text = visible(card.read(_MOST_OF_CARD), lines=True)
+    if model.has(CARD) and (card := _beginning(model.file(CARD))):
+        text = visible(card, lines=True)
         body = text.split("\n---\n", maxsplit=1)[1] if text.startswith("---\n") else text
         console.print()
         console.print(Markdown(body, hyperlinks=False))
+
+
+def _beginning(card: Path) -> str:
+    """The beginning of a model's card: one of 10 MB would take half a minute to set. "" for a link to elsewhere."""
+    if not card.resolve().is_relative_to(card.parent.resolve()):
+        warn(f"{card} is a link to a file outside of the model; it is not shown.")
+        return ""
+    try:
+        with card.open(encoding="utf-8", errors="replace") as file:
+            text, rest = file.read(_MOST_OF_CARD), file.read(1)
+    except OSError as error:
+        raise ModelError(f"{card} cannot be read: {error.strerror or error}.") from error
+    if rest:
+        warn(f"{card} is long; only its beginning is shown.")
+    return text

@@ -84,6 +84,11 @@ LEFT JOIN vectors v ON v.content = d.content AND v.model = (SELECT value FROM me
 """
 
 
+def _only_begun(folder: Path) -> bool:
+    """Whether a folder holds nothing, or what a writer makes before the first version."""
+    return {entry.name for entry in folder.iterdir()} <= {"data", "_transactions", "_versions"}
+
+
 class Target:
     """A data set that rows are written to.
 
@@ -101,7 +106,7 @@ class Target:
             RemoteError: its bucket cannot be used.
             OptionError: the place holds something else.
         """
-        if not is_lance(self.place) and Path(self.place).exists() and any(Path(self.place).iterdir()):
+        if not is_lance(self.place) and Path(self.place).exists() and not _only_begun(Path(self.place)):
             raise OptionError(f"{self.place} is no index and is not overwritten; choose another name.")
         try:
             opened = LanceIndex.open(self.place)
