@@ -14,6 +14,7 @@ import jsonschema
 import numpy as np
 import pytest
 from command_line import OTHER, ROOT, V1, V2, Run, check_trouble, run, run_here, run_process
+from word_files import write_word
 
 from colde_cli.commands.reading_options import parse_pages
 from colde_cli.documents.reading import read
@@ -76,6 +77,14 @@ def test_attention_is_there_where_it_is_asked_for(capsys: Capture, schema: dict[
     assert np.shape(asked["chunks"]["attention_b_to_a"]) == chunks[::-1]
     assert asked == {**first, "schema": "colde.diff/2"}
     assert {**asked, "chunks": {"scores": plain["chunks"]["scores"]}} == plain
+
+
+@pytest.mark.parametrize("asked", [("--attention",), ("--schema", "1")])
+def test_a_document_without_text_has_no_attention(capsys: Capture, tmp_path: Path, asked: tuple[str, ...]) -> None:
+    write_word(tmp_path / "empty.docx", "")
+    result = run(capsys, "diff", tmp_path / "empty.docx", OTHER, "--format", "json", *asked)
+    assert result.status == 1
+    assert json.loads(result.out)["chunks"]["attention_a_to_b"] == []
 
 
 def test_schema_1_is_schema_2_with_the_attention(schema: dict[str, Any]) -> None:

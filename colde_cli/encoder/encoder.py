@@ -333,8 +333,11 @@ class Encoder(DocumentEncoder):
     def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
         """Chunk-wise attention of A over B [n_a, n_b] and of B over A [n_b, n_a]; rows sum to 1.
 
-        The documents are each other's partners in one run of the document head.
+        The documents are each other's partners in one run of the document head, unless one has no text.
         """
+        sizes = len(a.chunk_vectors), len(b.chunk_vectors)
+        if not all(sizes):
+            return np.zeros(sizes, np.float32), np.zeros(sizes[::-1], np.float32)
         a_to_b, b_to_a = self.head.run([a.chunk_vectors, b.chunk_vectors], [1, 0]).attention
         return a_to_b, b_to_a
 

@@ -179,8 +179,8 @@ class SystemEncoder(DocumentEncoder):
 
     def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
         """Uniform: each document is read alone."""
-        shape = len(a.chunks), len(b.chunks)
-        return np.full(shape, 1 / shape[1], np.float32), np.full(shape[::-1], 1 / shape[0], np.float32)
+        n_a, n_b = len(a.chunks), len(b.chunks)
+        return np.full((n_a, n_b), 1 / max(1, n_b), np.float32), np.full((n_b, n_a), 1 / max(1, n_a), np.float32)
 
     def _encoding(self, document: Document, chunks: tuple[Chunk, ...], vectors: FloatArray) -> Encoding:
         """Make an encoding from the vectors of the document, its sections and its chunks, in this order."""
