@@ -60,7 +60,7 @@ def of_vectors(vectors: np.ndarray) -> Segment:
 
 
 def of_words(*words: Terms) -> Segment:
-    return Segment.of(range(len(words)), [np.zeros((len(words), 2), np.float32)], words)
+    return Segment.of(range(len(words)), [np.zeros((len(words), 2), np.float32)], [heaviest(terms) for terms in words])
 
 
 @pytest.mark.slow

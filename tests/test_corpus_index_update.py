@@ -10,7 +10,7 @@ import sqlite3
 import struct
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -246,32 +246,32 @@ def test_a_reader_and_a_writer_do_not_wait_for_each_other(
             written.connection.execute("ROLLBACK")
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can read as somebody else")
-@pytest.mark.parametrize("written", [False, True], ids=["alone", "while it is written"])
-def test_who_may_not_write_may_read(index: Path, written: bool) -> None:
-    for folder in index.parents:
-        if folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & 0o001:
-            folder.chmod(folder.stat().st_mode | 0o055)
-    before = names(index)
-    with writing(index) if written else contextlib.nullcontext():
-        os.seteuid(65534)
-        try:
-            assert not os.access(index, os.W_OK, effective_ids=True)
-            assert names(index) == before
-        finally:
-            os.seteuid(0)
-
-
-@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can read as somebody else")
-def test_who_may_not_write_hears_that_the_index_changed(index: Path, corpus: Path, update: Update) -> None:
+@contextlib.contextmanager
+def somebody_else(index: Path) -> Iterator[None]:
+    """Be a user who may read an index and not write it."""
     for folder in index.parents:
         if folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & 0o001:
             folder.chmod(folder.stat().st_mode | 0o055)
     os.seteuid(65534)
     try:
-        opened = Index.open(index)
+        yield
     finally:
         os.seteuid(0)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can read as somebody else")
+@pytest.mark.parametrize("written", [False, True], ids=["alone", "while it is written"])
+def test_who_may_not_write_may_read(index: Path, written: bool) -> None:
+    before = names(index)
+    with writing(index) if written else contextlib.nullcontext(), somebody_else(index):
+        assert not os.access(index, os.W_OK, effective_ids=True)
+        assert names(index) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can read as somebody else")
+def test_who_may_not_write_hears_that_the_index_changed(index: Path, corpus: Path, update: Update) -> None:
+    with somebody_else(index):
+        opened = Index.open(index)
     with opened:
         assert opened.count()
         (corpus / "late.txt").write_text("The choir sings at noon, in the hall beside the river.\n")

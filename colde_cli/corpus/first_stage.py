@@ -71,15 +71,14 @@ class Segment:
 
     @classmethod
     def of(cls, ids: Sequence[int], vectors: Sequence[FloatArray], words: Sequence[Terms]) -> Segment:
-        """Round vectors, blocks of [B, H], and keep the heaviest words of each document in 8 bits a weight."""
+        """Round vectors, blocks of [B, H], and the weights of the `heaviest` words of each document, to 8 bits."""
         rounded = [in_int8(block) for block in vectors]
-        kept = [heaviest(terms) for terms in words]
-        scales = np.array([terms.weights.max(initial=0.0) / 255 for terms in kept], np.float32)
-        buckets = np.concatenate([terms.buckets for terms in kept])
-        rows = np.repeat(np.arange(len(kept)), [len(terms.buckets) for terms in kept])
+        scales = np.array([terms.weights.max(initial=0.0) / 255 for terms in words], np.float32)
+        buckets = np.concatenate([terms.buckets for terms in words])
+        rows = np.repeat(np.arange(len(words)), [len(terms.buckets) for terms in words])
         order = np.argsort(buckets, kind="stable")
         different, counts = np.unique(buckets, return_counts=True)
-        weights = np.concatenate([terms.weights for terms in kept]) / np.where(scales > 0, scales, 1)[rows]
+        weights = np.concatenate([terms.weights for terms in words]) / np.where(scales > 0, scales, 1)[rows]
         return cls(
             np.array(ids, np.int64),
             np.concatenate([values for values, _ in rounded]),

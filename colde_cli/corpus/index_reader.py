@@ -179,7 +179,7 @@ class Index(DocumentStore):
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Refuse what was read while a writer changed the file of somebody who may not write, and so locks nothing."""
+        """Refuse the answer if the file changed meanwhile: a reader who may not write cannot lock it."""
         try:
             with trouble(self.folder):
                 yield
@@ -328,7 +328,7 @@ def connect(folder: Path, mode: str = "rw") -> sqlite3.Connection:
 
 
 def _cannot_lock(folder: Path) -> bool:
-    """Whether an index has no log, as nobody writes, and may not be given one, as the folder cannot be written."""
+    """Whether SQLite can lock nothing here: nobody writes, so there is no log, and this user may not make one."""
     writable = os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
     file = folder / INDEX_FILE
     return not writable and _is_logged(file) and not file.with_name(f"{INDEX_FILE}-wal").exists()

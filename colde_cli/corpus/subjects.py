@@ -311,9 +311,9 @@ class _Grouping:
 
 
 def own_words(texts: Sequence[list[str]]) -> list[set[str]]:
-    """The words of each text that stand in it other than in boilerplate: runs of words that several of the texts share.
+    """The words of each text outside of boilerplate, which is runs of words that several of the texts share.
 
-    Of a text that lies in such runs for the most part, such as a version of another, all words are taken.
+    A text that is mostly such runs, such as a version of another text, keeps all its words.
     """
     runs = [shingles(word_numbers(words)) for words in texts]
     different, counts = np.unique(np.concatenate([np.unique(run) for run in runs]), return_counts=True)
