@@ -129,6 +129,38 @@ def test_a_folder_that_is_suddenly_empty_is_told(tmp_path: Path, encoder: Encode
     assert update_on_cluster(place, [], encoder, InThisProcess(""), drop_missing=True).removed == 4
 
 
+def test_a_folder_that_cannot_be_listed_is_named(
+    tmp_path: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is from here; what the index knows of it stays."""
+    corpus, place = texts(tmp_path / "corpus", 4), str(tmp_path / "a.lance")
+    update_on_cluster(place, [corpus], encoder, InThisProcess(""))
+    before, list_folder = held(place), os.scandir
+
+    def scandir(folder: Any) -> Any:  # of root too, whom permissions do not stop
+        if folder in (str(corpus / "deep"), os.fsencode(corpus / "deep")):
+            raise PermissionError(13, "Permission denied", str(folder))
+        return list_folder(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    for folders in (1, 256):  # shared out, or found by a worker below a folder
+        monkeypatch.setattr(ray_cluster, "_FOLDERS", folders)
+        update = update_on_cluster(place, [], encoder, InThisProcess(""))
+        assert [(Path(item.path).name, item.reason) for item in update.unlisted] == [("deep", "Permission denied")]
+        assert update.removed == update.changed == 0
+        assert held(place) == before
+    here = update_index(place, [corpus], encoder)
+    assert here.unlisted == update.unlisted
+
+
+def test_a_folder_that_is_gone_before_a_worker_lists_it_is_named(tmp_path: Path) -> None:
+    gone = os.fsencode(tmp_path / "gone")
+    listed = list_batch(pa.Table.from_pylist([{"folder": gone, "deep": True, "root": gone, "glob": ""}]))
+    assert listed.to_pylist() == [
+        {"path": gone, "root": gone, "unlisted": f"There is no file or folder {os.fsdecode(gone)}."}
+    ]
+
+
 def test_record_batches_of_spark_are_mapped(encoder: Encoder, tmp_path: Path) -> None:
     """What Spark's mapInArrow and mapInPandas give, and take."""
     pytest.importorskip("pandas")

@@ -119,7 +119,8 @@ class Target:
 
     def row(self, kept: Row) -> Row:
         """A row of the data set, from one of `_ROW` with the records of the document."""
-        row = {"source": self.source, "kind": "document" if kept["reason"] is None else "unread", **kept}
+        row = {"source": self.source, **kept}
+        row["kind"] = kept.get("kind") or ("document" if kept["reason"] is None else "unread")
         row["id"] = row_id(self.source, kept["path"])
         if kept["vectors"] is not None and row.get("vector") is None:
             centre = self._encoder.centre

@@ -4,9 +4,9 @@ Workers list folders, look at files, read, cut, encode and round them, and write
 as one stream. The caller sees names of fragments, counts and failures only, and makes a version of them twice a minute.
 The work of a node that is lost starts again elsewhere; a caller that is lost costs what is in no version yet.
 
-    list_batch      folder, deep, root, glob  ->  path, root
-    look_batch      path, root  ->  those that are new or changed, with size, mtime_ns, checked_ns, key, reason, and
-                    `old`: whether the data set has a row of this path
+    list_batch      folder, deep, root, glob  ->  path, root, and `unlisted`: why a folder cannot be listed
+    look_batch      these  ->  files that are new or changed, with size, mtime_ns, checked_ns, key, reason, and `old`:
+                    whether the data set has a row of this path; folders that cannot be listed have `kind` "unlisted"
     read_batch      adds `document`: its text and sections as large_binary; null where it cannot be read
     BatchEncoder    gives the columns of `lance_store.schema_of`, and `old`
     write_fragment  gives one row, `result`: JSON of what was written
@@ -21,7 +21,7 @@ import socket
 import time
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -29,7 +29,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from colde_cli.corpus.finding import LANCE, Skipped, fits, is_lance, walk
+from colde_cli.corpus.finding import LANCE, Skipped, fits, is_lance, unlisted, walk
 from colde_cli.corpus.index_update import IndexUpdate, LookedAt, content_row, ocr_of
 from colde_cli.corpus.lance_store import LanceIndex, Row, open_dataset, row_id, storage_options
 from colde_cli.corpus.lance_writer import Target, table_of
@@ -64,7 +64,8 @@ _RACY_NS = 2_000_000_000  # as in `index_writer`
 # Together one core, so that a node of one core has room for both.
 _READ_CORES, _ENCODE_CORES = 0.25, 0.75
 _PATIENCE = 5.0  # seconds for a cluster to answer
-_LOOKED = ("path", "root", "size", "mtime_ns", "checked_ns", "key", "reason", "old")
+_UNLISTED = "unlisted"  # the kind of a row that stands for a folder, and is written nowhere
+_LOOKED = ("path", "root", "size", "mtime_ns", "checked_ns", "key", "reason", "old", "kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,8 @@ def update_on_cluster(
     known = LanceIndex.open(place)
     mode = ocr_of(known, ocr)
     reread = reread or any(before != mode for before in known.ocr)
-    counts, failed = dict.fromkeys(("added", "changed"), 0), list[Skipped]()
+    counts = dict.fromkeys(("added", "changed"), 0)
+    named: dict[str, list[Skipped]] = {"failed": [], _UNLISTED: []}
     waiting: list[dict[str, Any]] = []
     committed = time.monotonic()
     with clock.stage("index: encode"), closing(cluster.results(target, roots, encoder, reread, mode)) as results:
@@ -180,7 +182,8 @@ def update_on_cluster(
             waiting.append(result)
             for name in counts:
                 counts[name] += result[name]
-            failed += [Skipped(shown_path(os.fsencode(path)), reason) for path, reason in result["failed"]]
+            for name, those in named.items():
+                those += [Skipped(shown_path(os.fsencode(path)), reason) for path, reason in result[name]]
             if progress is not None:
                 progress(result["added"] + result["changed"] + len(result["failed"]))
             if time.monotonic() - committed > _COMMIT_SECONDS:
@@ -204,8 +207,8 @@ def update_on_cluster(
         renamed=0,
         removed=removed,
         encoded=encoded,
-        failed=tuple(sorted(failed, key=lambda item: item.path)),
-        unlisted=(),
+        failed=tuple(sorted(named["failed"], key=lambda item: item.path)),
+        unlisted=tuple(sorted(named[_UNLISTED], key=lambda item: item.path)),
         seconds=seconds,
         times=clock.times,
     )
@@ -221,7 +224,7 @@ def _shared_out(root: bytes) -> Iterator[tuple[bytes, bool]]:
     waiting, count = [root], 0
     while waiting and count + len(waiting) < _FOLDERS and os.path.isdir(waiting[0]):  # noqa: PTH112 - of bytes
         folder = waiting.pop(0)
-        with os.scandir(folder) as entries:
+        with suppress(OSError), os.scandir(folder) as entries:  # the worker that lists it says why it cannot be
             waiting += sorted(item.path for item in entries if item.is_dir() and not item.name.startswith(b"."))
         yield folder, False
         count += 1
@@ -229,19 +232,27 @@ def _shared_out(root: bytes) -> Iterator[tuple[bytes, bool]]:
 
 
 def list_batch(batch: pa.Table) -> pa.Table:
-    """List the files of folders."""
+    """List the files of folders, and name the folders that cannot be listed."""
     import pyarrow as pa
 
-    listed: list[tuple[bytes, bytes]] = []
+    listed: list[tuple[bytes, bytes, str | None]] = []
     for item in batch.to_pylist():
         folder, root = Path(os.fsdecode(item["folder"])), Path(os.fsdecode(item["root"]))
+        errors: list[OSError] = []
+        try:
+            files = walk([folder], _suffixed(item["glob"]), errors.append, deep=item["deep"])
+        except MissingFileError as error:  # gone since it was shared out
+            files = []
+            listed.append((item["folder"], item["root"], str(error)))
         listed += [
-            (os.fsencode(path), item["root"])
-            for path in walk([folder], _suffixed(item["glob"]), deep=item["deep"])
+            (os.fsencode(path), item["root"], None)
+            for path in files
             if not item["glob"] or path == root or fits(str(path.relative_to(root)), item["glob"])
         ]
-    columns = [pa.array(values, pa.binary()) for values in ([path for path, _ in listed], [root for _, root in listed])]
-    return pa.table(columns, ["path", "root"])
+        listed += [(os.fsencode(one.path), item["root"], one.reason) for one in unlisted(errors)]
+    kinds = {"path": pa.binary(), "root": pa.binary(), _UNLISTED: pa.string()}
+    columns = list(zip(*listed, strict=True)) or [()] * len(kinds)
+    return pa.table([pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)], list(kinds))
 
 
 def _suffixed(glob: str) -> str | None:
@@ -263,9 +274,12 @@ def look_batch(batch: pa.Table, place: str, version: int, reread: bool = False) 
     listed = ", ".join(f"'{name}'" for name in ids)
     names = ("id", "kind", "key", "size", "mtime_ns", "checked_ns")
     known = {row["id"]: row for row in index.rows(names, f"id IN ({listed}) AND kind <> 'gone'")} if ids else {}
-    looked = []
-    for name, path, root in zip(ids, batch["path"].to_pylist(), batch["root"].to_pylist(), strict=True):
+    looked: list[tuple[Any, ...]] = []
+    for name, (path, root, reason) in zip(ids, map(dict.values, batch.to_pylist()), strict=True):
         row, file = known.get(name), LookedAt(path, 0)
+        if reason is not None:
+            looked.append((path, root, 0, 0, 0, None, reason, False, _UNLISTED))
+            continue
         if row is not None and not reread and row["mtime_ns"] + _RACY_NS < row["checked_ns"]:
             file.size, file.mtime_ns = row["size"], row["mtime_ns"]
             if not file.is_changed:
@@ -274,8 +288,9 @@ def look_batch(batch: pa.Table, place: str, version: int, reread: bool = False) 
         same = row is not None and row["key"] == file.key and (row["kind"] == "document" or file.key is not None)
         if (same and not reread) or (file.key is None and file.reason is None):
             continue
-        looked.append((path, root, file.size, file.mtime_ns, file.checked_ns, file.key, file.reason, row is not None))
-    kinds = (pa.binary(), pa.binary(), *(pa.int64(),) * 3, pa.binary(), pa.string(), pa.bool_())
+        seen = (file.size, file.mtime_ns, file.checked_ns, file.key, file.reason)
+        looked.append((path, root, *seen, row is not None, None))
+    kinds = (pa.binary(), pa.binary(), *(pa.int64(),) * 3, pa.binary(), pa.string(), pa.bool_(), pa.string())
     columns = list(zip(*looked, strict=True)) or [()] * len(_LOOKED)
     return pa.table([pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)], list(_LOOKED))
 
@@ -363,7 +378,8 @@ class BatchEncoder:
         for row, item in zip(waiting, encode_each(documents, self._encoder) if waiting else (), strict=True):
             row.update({"reason": item.reason} if isinstance(item, Skipped) else self._kept(item, row["reading"]))
         for row in rows:
-            if "size" in row and LookedAt(row["path"], 0, row["size"], row["mtime_ns"]).is_changed:
+            looked = "size" in row and row["kind"] != _UNLISTED
+            if looked and LookedAt(row["path"], 0, row["size"], row["mtime_ns"]).is_changed:
                 reason = f"{os.fsdecode(row['path'])} changed while it was read; the next run reads it again."
                 row |= {"reason": reason, "vectors": None, "text": None, "mtime_ns": -1}
             row["reason"] = None if row["reason"] is None else json.dumps(row["reason"])
@@ -382,18 +398,23 @@ class BatchEncoder:
 def write_fragment(batch: pa.Table, place: str) -> pa.Table:
     """Write rows to a fragment that is in no version yet."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     from lance.fragment import write_fragments
 
     rows, fragments = batch.select(["path", "id", "old", "kind", "reason"]).to_pylist(), []
-    if rows:
-        table = batch.drop_columns(["old"]).cast(open_dataset(place).schema)
+    table = batch.filter(pc.field("kind") != _UNLISTED).drop_columns(["old"])
+    if table.num_rows:
+        table = table.cast(open_dataset(place).schema)
         fragments = write_fragments(table, place, schema=table.schema, storage_options=storage_options(place))
+    documents = [row for row in rows if row["kind"] == "document"]
+    bad = [(row["kind"], [os.fsdecode(row["path"]), json.loads(row["reason"])]) for row in rows if row["reason"]]
     result = {
         "fragments": [json.dumps(item.to_json()) for item in fragments],
         "old": [row["id"] for row in rows if row["old"]],
-        "added": sum(row["kind"] == "document" and not row["old"] for row in rows),
-        "changed": sum(row["kind"] == "document" and row["old"] for row in rows),
-        "failed": [[os.fsdecode(row["path"]), json.loads(row["reason"])] for row in rows if row["reason"] is not None],
+        "added": sum(not row["old"] for row in documents),
+        "changed": sum(row["old"] for row in documents),
+        "failed": [named for kind, named in bad if kind != _UNLISTED],
+        _UNLISTED: [named for kind, named in bad if kind == _UNLISTED],
     }
     return pa.table({"result": pa.array([json.dumps(result)], pa.string())})
 
