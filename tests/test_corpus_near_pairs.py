@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colde_cli.corpus import near_pairs
+from colde_cli.corpus import near_pairs, sorted_entries
 from colde_cli.corpus.near_pairs import (
     SHINGLE,
     NearPair,
@@ -158,8 +158,9 @@ def test_blocks_and_kept_tables_change_no_pair(monkeypatch: pytest.MonkeyPatch) 
     documents = [prose(900, seed // 3)[seed % 3 * 20 :] for seed in range(30)]
     whole = found(documents)
     assert len(whole) == 30
-    for name in ("_ENTRIES", "_LOOKED_UP", "_TABLES"):
-        monkeypatch.setattr(near_pairs, name, 100)
+    monkeypatch.setattr(sorted_entries, "_ENTRIES", 100)
+    monkeypatch.setattr(sorted_entries, "_STEP", 7)
+    monkeypatch.setattr(near_pairs, "_TABLES", 100)
     assert found(documents) == whole
 
 

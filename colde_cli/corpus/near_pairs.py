@@ -1,9 +1,9 @@
 """Find the pairs of documents that share much of their wording, among all pairs, without comparing all.
 
 Two kinds of candidates: documents with an equal band of their MinHash, and documents that share sampled shingles. Each
-candidate is then compared exactly. What grows with the text of a corpus lies in temporary files: words (4 bytes each)
-and sampled shingles (about 1 byte a word). In memory are a few bytes a document, blocks of a fixed size, and the tables
-of the documents just compared.
+candidate is then compared exactly. What grows with the text of a corpus lies in temporary files: words (4 bytes each),
+sampled shingles (about 1 byte a word) and the pairs that share one. In memory are a few bytes a document, blocks of a
+fixed size, and the tables of the documents just compared.
 
 A shingle is a run of `SHINGLE` words (A. Broder, "On the resemblance and containment of documents", SEQUENCES 1997).
 The sketch of a document holds two things:
@@ -21,21 +21,21 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
+from array import array
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.errors import OptionError
+from colde_cli.corpus.sorted_entries import SortedEntries, told
 
 Words = NDArray[np.uint32]
 Shingles = NDArray[np.uint64]
@@ -57,16 +57,14 @@ _WORD = re.compile(r"\d+(?:[.,:]\d+)+|[^\W_]+|[%‰$€£¥<>=≤≥≠≈±×÷
 # fixed set of hash functions in NumPy both are a few lines, and sketches are the same on every machine.
 _FUNCTIONS = np.random.Generator(np.random.PCG64(0)).integers(0, 2**64, (2, BANDS * ROWS), np.uint64, endpoint=False)
 _FACTORS, _SHIFTS = _FUNCTIONS[0] | np.uint64(1), _FUNCTIONS[1]
-Ints = NDArray[np.int64]
 NEIGHBOURS = 32
 """Of many documents with the same band or shingle, each is paired with so many of the next: the work does not grow with
 the square of a family, which still hangs together."""
 MIN_SAMPLED = 0.1
 """Share of the sampled shingles of one of the two that a candidate shares: an edited word breaks five shingles, so that
 this finds pairs that share half of their words. Where a smaller share of words is wanted, a quarter of that share."""
-_ENTRIES = 1 << 20  # sampled shingles sorted, or looked up, at a time
-_LOOKED_UP = 1 << 16
-_TABLES = 64 << 20  # bytes of tables kept
+_ENOUGH = np.uint64(1 << 32)  # what an equal band counts beside a sampled shingle
+_TABLES = 32 << 20  # bytes of tables kept
 
 
 def text_words(text: str) -> list[str]:
@@ -219,6 +217,8 @@ class NearPairs:
 
     Attributes:
         folder: of the temporary files.
+        crowded: how many documents share enough with more than `NEIGHBOURS` others before or after them, of which only
+            the next were compared; known when all pairs have been read.
     """
 
     def __init__(self, share: float = 0.4) -> None:
@@ -226,32 +226,23 @@ class NearPairs:
         self._scale, self._least = scale_for(share), min(MIN_SAMPLED, share / 4)
         self._temporary = TemporaryDirectory(prefix="colde-", ignore_cleanup_errors=True)
         self.folder = Path(self._temporary.name)
-        names = ("words", "bands", "hashes")
-        self._files = {name: (self.folder / name).open("wb") for name in names}
-        self._words, self._sampled = [0], [0]
+        self.crowded = 0
+        self._text = (self.folder / "words").open("w+b")
+        self._entries = SortedEntries(self.folder / "entries")
+        self._ends, self._sampled = array("Q", [0]), array("I")
         self._tables: OrderedDict[int, ShingleTable] = OrderedDict()
+        self._held = 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for file in self._files.values():
-            with suppress(OSError):  # what it still holds was needed by nobody, or its loss was told
-                file.close()
+        with suppress(OSError):  # what it still holds was needed by nobody, or its loss was told
+            self._text.close()
         self._temporary.cleanup()
 
     def __len__(self) -> int:
-        return len(self._words) - 1
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Name the folder of temporary files if its disk is full."""
-        try:
-            yield
-        except OSError as error:
-            raise OptionError(
-                f"{self.folder.parent} cannot hold temporary files: {error.strerror}; name another folder in TMPDIR."
-            ) from error
+        return len(self._sampled)
 
     def add(self, words: Words) -> int:
         """Add a document; return its number, from 0.
@@ -259,16 +250,16 @@ class NearPairs:
         Raises:
             OptionError: the disk of the temporary files is full.
         """
-        made = sketch(shingles(words), self._scale)
-        # A text without shingles must be in no band with another.
-        bands = made.bands if len(words) else np.full(BANDS, len(self), np.uint64)
-        with self._told():
-            self._files["words"].write(words.tobytes())
-            self._files["bands"].write(bands.tobytes())
-            self._files["hashes"].write(made.sample.tobytes())
-        self._words.append(self._words[-1] + len(words))
-        self._sampled.append(self._sampled[-1] + len(made.sample))
-        return len(self) - 1
+        values, number = shingles(words), len(self)
+        made = sketch(values, self._scale)
+        self._entries.add(made.sample, 2 * number)
+        if len(values):  # A text without shingles is in no band with another.
+            self._entries.add(made.bands, 2 * number + 1)
+        with told(self.folder):
+            self._text.write(words.tobytes())
+        self._ends.append(self._ends[-1] + len(words))
+        self._sampled.append(len(made.sample))
+        return number
 
     def pairs(self, least_both: float, least_one: float) -> Iterator[NearPair]:
         """Pairs that share at least `least_both` of the words of each, or `least_one` of those of one; in order."""
@@ -278,117 +269,44 @@ class NearPairs:
                 yield NearPair(a, b, first, second)
 
     def candidates(self) -> Iterator[tuple[int, int]]:
-        """Pairs that may share much, ascending, each once."""
-        with self._told():
-            for file in self._files.values():
-                file.flush()
-        banded = self._banded()
-        place = 0
-        for end, sampled in self._sharing_samples():
-            stop = int(np.searchsorted(banded, end * len(self), "left"))
-            for key in np.union1d(sampled, banded[place:stop]).tolist():
-                yield divmod(key, len(self))
-            place = stop
+        """Pairs that may share much, ascending, each once: with an equal band, or enough of a sample."""
+        with told(self.folder):
+            self._text.flush()
+        sizes = np.array(self._sampled, np.int64)
+        beyond = np.zeros(len(self), np.uint64)
+        sharing = SortedEntries(self.folder / "pairs")
+        for keys, values in self._entries.blocks():
+            owners, weights = values >> np.uint64(1), np.where(values & np.uint64(1), _ENOUGH, np.uint64(1))
+            alike = np.arange(len(keys))
+            for distance in range(1, NEIGHBOURS + 2):
+                alike = alike[: np.searchsorted(alike, len(keys) - distance)]
+                alike = alike[keys[alike + distance] == keys[alike]]
+                if distance <= NEIGHBOURS:
+                    sharing.add(owners[alike] * np.uint64(len(self)) + owners[alike + distance], weights[alike])
+            for side in (alike, alike + NEIGHBOURS + 1):
+                np.add.at(beyond, owners[side], weights[side])
+        self.crowded = int((beyond >= np.maximum(self._needed(sizes), 1)).sum())
+        for keys, weights in sharing.blocks():
+            pairs, starts = np.unique(keys, return_index=True)
+            smaller = np.minimum(sizes[pairs // np.uint64(len(self))], sizes[pairs % np.uint64(len(self))])
+            for pair in pairs[np.add.reduceat(weights, starts) >= self._needed(smaller)].tolist():
+                yield divmod(pair, len(self))
 
-    def _banded(self) -> Ints:
-        """Keys, a * documents + b, of the pairs with an equal band: neighbours among the documents of each."""
-        count = len(self)
-        keys = self._mapped("bands", np.uint64).reshape(count, BANDS)
-        neighbours: Ints = np.empty(0, np.int64)
-        for band in range(BANDS):
-            values = np.array(keys[:, band])
-            order = np.argsort(values, kind="stable")
-            values, pairs = values[order], [neighbours]
-            for distance in range(1, NEIGHBOURS + 1):
-                same = np.flatnonzero(values[distance:] == values[:-distance])
-                pairs.append(order[same] * count + order[same + distance])
-            neighbours = np.unique(np.concatenate(pairs))
-        return neighbours
-
-    def _sharing_samples(self) -> Iterator[tuple[int, Ints]]:
-        """For blocks of documents in turn: where the block ends, and keys of pairs that share enough of a sample."""
-        hashes, owners, positions = self._postings()
-        sizes: Ints = np.diff(np.array(self._sampled)).astype(np.int64)
-        start = 0
-        while start < len(self):
-            end = max(start + 1, int(np.searchsorted(self._sampled, self._sampled[start] + _LOOKED_UP, "right")) - 1)
-            own = np.array(positions[self._sampled[start] : self._sampled[end]])
-            first, second = _partners(hashes, owners, own)
-            keys, counts = np.unique(first * len(self) + second, return_counts=True)
-            # Often enough for the smaller of their samples.
-            smaller = np.minimum(sizes[keys // len(self)], sizes[keys % len(self)])
-            # One alone may be chance in a sample; where all shingles are looked at, it is what they share.
-            fewest = np.minimum(smaller, 2 if self._scale > 1 else 1)
-            yield end, keys[counts >= np.maximum(self._least * smaller, fewest)]
-            start = end
-
-    def _postings(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.int64]]:
-        """Sampled shingles in ascending order, their documents, and where each entry came to stand; all in files."""
-        hashes = self._mapped("hashes", np.uint64)
-        total = len(hashes)
-        ordered = self._made("ordered", np.uint64, total)
-        owners = self._made("owners", np.uint32, total)
-        positions = self._made("positions", np.int64, total)
-        ranges = max(1, -(-total // _ENTRIES))
-        # Samples are spread evenly below their bound: ranges of equal width hold about as many each.
-        edges = np.linspace(0, float(2**64 // self._scale), ranges + 1)
-        edges[-1] = float(2**64)
-        done = 0
-        for low, high in pairwise(edges.tolist()):
-            entries = _between(hashes, low, high)
-            values = hashes[entries]
-            order = np.argsort(values, kind="stable")
-            entries, span = entries[order], slice(done, done + len(entries))
-            ordered[span] = values[order]
-            owners[span] = np.searchsorted(self._sampled, entries, "right") - 1
-            positions[entries] = np.arange(done, done + len(entries))
-            done += len(entries)
-        return ordered, owners, positions
-
-    def _mapped(self, name: str, kind: Any) -> NDArray[Any]:  # noqa: ANN401 - a scalar type of NumPy
-        path = self.folder / name
-        return np.memmap(path, kind, "r") if path.stat().st_size else np.empty(0, kind)
-
-    def _made(self, name: str, kind: Any, count: int) -> NDArray[Any]:  # noqa: ANN401 - a scalar type of NumPy
-        path = self.folder / name
-        return np.memmap(path, kind, "w+", shape=(count,)) if count else np.empty(0, kind)
+    def _needed(self, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How many sampled shingles a candidate shares, if the smaller sample is of such a size."""
+        # One alone may be chance in a sample; where all shingles are looked at, it is what they share.
+        needed: NDArray[np.float64] = np.maximum(self._least * sizes, np.minimum(sizes, 2 if self._scale > 1 else 1))
+        return needed
 
     def _table(self, number: int) -> ShingleTable:
         """The table of a document; those used last are kept."""
         if number not in self._tables:
-            start, end = self._words[number : number + 2]
+            start, end = self._ends[number : number + 2]
             # Not mapped: pages of a mapped file would count as memory of this process.
-            words = np.fromfile(self.folder / "words", np.uint32, end - start, offset=4 * start)
-            self._tables[number] = ShingleTable.of(words)
-            held = sum(table.nbytes for table in self._tables.values())
-            while held > _TABLES and len(self._tables) > 2:
-                held -= self._tables.popitem(last=False)[1].nbytes
+            self._text.seek(4 * start)
+            table = self._tables[number] = ShingleTable.of(np.fromfile(self._text, np.uint32, end - start))
+            self._held += table.nbytes
+            while self._held > _TABLES and len(self._tables) > 2:
+                self._held -= self._tables.popitem(last=False)[1].nbytes
         self._tables.move_to_end(number)
         return self._tables[number]
-
-
-def _between(hashes: NDArray[np.uint64], low: float, high: float) -> Ints:
-    """The places of the hashes in a range; the file is read in blocks."""
-    places = [np.empty(0, np.int64)]
-    for start in range(0, len(hashes), _ENTRIES):
-        block = hashes[start : start + _ENTRIES].astype(np.float64)
-        places.append(np.flatnonzero((block >= low) & (block < high)) + start)
-    return np.concatenate(places)
-
-
-def _partners(hashes: NDArray[np.uint64], owners: NDArray[np.uint32], own: NDArray[np.int64]) -> tuple[Ints, Ints]:
-    """Pairs of documents that share a shingle, once for each shingle: each with the next in its list."""
-    firsts: list[Ints] = []
-    seconds: list[Ints] = []
-    mine = hashes[own]
-    for distance in range(1, NEIGHBOURS + 1):
-        inside = own + distance < len(hashes)
-        own, mine = own[inside], mine[inside]
-        same = hashes[own + distance] == mine
-        own, mine = own[same], mine[same]
-        if not len(own):
-            break
-        firsts.append(owners[own].astype(np.int64))
-        seconds.append(owners[own + distance].astype(np.int64))
-    empty: Sequence[Ints] = [np.empty(0, np.int64)]
-    return np.concatenate([*empty, *firsts]), np.concatenate([*empty, *seconds])
