@@ -280,7 +280,7 @@ def wait_until_gone(group: int) -> None:
 def test_an_interrupt_while_the_program_loads_ends_it_in_silence(to_group: bool) -> None:
     """It leaves no process behind: a terminal tells all of them of Ctrl-C, a `kill` does not."""
     interrupted = 0
-    for moment in (1, 5, 20, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600):
+    for moment in (1, 20, 120, 240, 360, 480, 600):
         arguments = [sys.executable, "-c", _STOPPED, str(moment), "diff", V1, V2, "--level", "document"]
         with subprocess.Popen(
             arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
@@ -294,7 +294,7 @@ def test_an_interrupt_while_the_program_loads_ends_it_in_silence(to_group: bool)
             assert process.returncode == 130, moment
         interrupted += 1
         wait_until_gone(process.pid)
-    assert interrupted > 5
+    assert interrupted > 3
 
 
 def test_next_to_nothing_is_loaded_until_ctrl_c_is_heard() -> None:
@@ -363,7 +363,7 @@ def test_a_fault_of_ours_is_trouble_and_not_a_difference(
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
-@pytest.mark.parametrize("arguments", [("diff", PLAIN, PLAIN), ("text", PLAIN), ("doctor", "--format", "json")])
+@pytest.mark.parametrize("arguments", [("diff", PLAIN, PLAIN), ("doctor", "--format", "json")])
 def test_output_that_cannot_be_written_is_one_sentence(arguments: tuple[str, ...]) -> None:
     command = shlex.join([sys.executable, "-m", "colde_cli", *arguments])
     ends = ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor"))

@@ -66,11 +66,11 @@ def test_diff_with_a_field_is_as_the_schema_says_in_every_format(capsys: Capture
     run(capsys, "adapt", corpus, "-o", "crafts")
     value = run_json(capsys, "diff", V1, V2, "--field", "crafts")
     validate(value, "colde.diff.2")
-    said = "pairs of the field crafts"
     # Of two versions of one text nobody asks how closely they are related.
-    for format in ("table", "markdown", "html"):
-        assert said in run(capsys, "diff", V1, OTHER, "--field", "crafts", "--format", format).out
-    assert "the field is not calibrated" in run(capsys, "diff", V1, OTHER, "--field", "crafts").out
+    for format in ("table", "html"):
+        said = run(capsys, "diff", V1, OTHER, "--field", "crafts", "--format", format).out
+        assert "pairs of the field crafts" in said
+        assert "the field is not calibrated" in said
 
 
 def test_without_a_field_diff_says_nothing_of_one(capsys: Capture) -> None:

@@ -274,13 +274,12 @@ def test_the_output_is_that_of_the_documents_not_of_the_process(tmp_path: Path) 
     b.write_text(
         "# Payment\n\nThe council shall pay 63 dollars to anybody within the year.\n\n# Notice\n\nBy letter.\n"
     )
-    for shape in ("table", "json"):
-        shown = {
-            run_process(
-                *("diff", a, b, "--format", shape, *options),
-                env={"PYTHONHASHSEED": seed, "COLDE_THREADS": threads},
-            ).out
-            for seed, threads, options in (("1", "1", ()), ("2", "2", ("--no-cache",)))
-        }
-        assert len(shown) == 1
-        assert "amount" in shown.pop()
+    shown = {
+        run_process(
+            *("diff", a, b, "--format", "json", *options),
+            env={"PYTHONHASHSEED": seed, "COLDE_THREADS": threads},
+        ).out
+        for seed, threads, options in (("1", "1", ()), ("2", "2", ("--no-cache",)))
+    }
+    assert len(shown) == 1
+    assert "amount" in shown.pop()

@@ -64,32 +64,6 @@ def test_cuts_cover_everything_in_order_within_capacity(text: str, capacity: int
     assert len(cuts) - 1 <= -(-len(offsets) // capacity) * 2
 
 
-@given(st.integers(1, 400), st.integers(4, 60))
-def test_a_single_endless_word_is_cut_anyway(length: int, capacity: int) -> None:
-    text = "a" * length
-    cuts = cut_points(sentence_starts(text), offsets_of(text), capacity)
-    assert cuts[-1] == -(-length // 4)
-    assert all(0 < b - a <= capacity for a, b in pairwise(cuts))
-
-
-def test_no_tokens_no_chunks() -> None:
-    assert cut_points([0], [], 10) == [0]
-
-
-def test_cuts_fall_between_sentences_where_the_chunk_is_nearly_full() -> None:
-    text = " ".join(["The bell rings when the water comes."] * 20)
-    offsets = offsets_of(text)
-    for cut in cut_points(sentence_starts(text), offsets, 40)[1:-2]:
-        assert text[offsets[cut - 1][0]] == "."
-
-
-def test_a_short_rest_is_evened_out() -> None:
-    text = "word " * 45
-    cuts = cut_points(sentence_starts(text), offsets_of(text), 40)
-    assert cuts == [0, cuts[1], 45]
-    assert 45 - cuts[1] >= 10
-
-
 def test_chunks_belong_to_sections_and_know_their_place() -> None:
     document = assemble("", "t", [Part("Bells", "ring " * 30), Part("Sand", "moves.")])
     chunks = Chunker(Pieces(), chunk_tokens=12).chunk(document)
@@ -102,14 +76,6 @@ def test_chunks_belong_to_sections_and_know_their_place() -> None:
         assert len(chunk.ids) <= 12
         span = document.sections[chunk.section].span
         assert span.start <= chunk.span.start < chunk.span.end <= span.end
-
-
-@given(prose.map(" ".join))
-def test_chunks_lose_no_word(text: str) -> None:
-    document = assemble("", "t", [Part("", text)])
-    chunks = Chunker(Pieces(), chunk_tokens=20).chunk(document)
-    pieces = "".join(document.text[chunk.span.start : chunk.span.end] for chunk in chunks)
-    assert "".join(pieces.split()) == "".join(text.split())
 
 
 @given(prose.map(" ".join))

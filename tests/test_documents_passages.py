@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hand_made import check_cover
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,13 +19,6 @@ body = st.lists(paragraph, min_size=0, max_size=5).map("\n\n".join)
 documents = st.lists(st.builds(Part, st.sampled_from(["", "1 Head", "Tail"]), body), min_size=1, max_size=4).map(
     lambda parts: assemble("", "", parts)
 )
-
-
-@pytest.mark.slow
-@settings(max_examples=30, deadline=None)
-@given(documents)
-def test_passages_cover_every_body_without_overlap(document: Document) -> None:
-    check_cover(document, passages(document))
 
 
 @settings(max_examples=40, deadline=None)

@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers
 
-from colde_cli.documents.chunking import Chunker
-from colde_cli.documents.document import Part, assemble
 from colde_cli.encoder.layout import WEIGHTS, ModelConfig, ModelFolder
 from colde_cli.errors import ModelError
 
@@ -97,21 +94,6 @@ def close(left: Tensor, right: Tensor) -> None:
 
 
 # Chunks and embeddings
-
-
-def test_every_chunk_starts_with_cls_and_positions_leave_ids_alone() -> None:
-    vocabulary = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "w": 4, "x": 5}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    parts = [Part("w", "x w " * 21), Part("x", "w x " * 9)]
-    chunks = Chunker(tokenizer, 16).chunk(assemble("a.txt", "A", parts))
-    assert {chunk.section for chunk in chunks} == {0, 1}
-    assert max(chunk.position for chunk in chunks) >= 2
-    for chunk in chunks:
-        assert chunk.ids[0] == 2
-        assert chunk.ids[-1] == 3
-        assert set(chunk.ids[1:-1]) <= {4, 5}
-        assert len(chunk.ids) <= 16
 
 
 def test_input_position_adds_c_to_the_words_and_p_as_segment() -> None:

@@ -85,13 +85,6 @@ def test_wording_has_its_weight_in_short_texts_alone() -> None:
     assert likely == pytest.approx([0.5], abs=0.05)
 
 
-@pytest.mark.parametrize("part", np.flatnonzero(FITTED).tolist())
-def test_the_part_that_tells_has_nearly_all(part: int) -> None:
-    found = fitted(judged(np.eye(len(PARTS))[part] * 0.3, each=2000)).score_weights
-    assert weights(found)[part] > 0.85
-    assert weights(found).sum() == pytest.approx(1)
-
-
 def test_parts_count_by_what_they_tell() -> None:
     """Of independent normal parts of one spread the best weights are as the differences of the means (Fisher)."""
     found = fitted(judged([0.3, 0.1, 0.2, 0.0], each=5000)).score_weights
@@ -340,21 +333,6 @@ def test_the_threshold_has_the_best_f1_of_all(pairs: list[tuple[bool, int]]) -> 
     between = [(high + low) / 2 for high, low in pairwise(known)] + [known[-1]]
     values = [f1(related, scores, place) for place in between]
     assert threshold == between[int(np.argmax(np.round(values, 12)))]
-
-
-@pytest.mark.parametrize(
-    ("related", "scores", "threshold"),
-    [
-        ([1, 1, 0, 0], [0.9, 0.7, 0.3, 0.1], 0.5),
-        ([1, 0, 1, 0], [0.9, 0.7, 0.3, 0.1], 0.2),
-        ([1, 1], [0.9, 0.7], 0.7),  # all count as related
-        ([0, 1], [0.9, 0.7], 0.7),
-        ([0, 1, 1], [0.9, 0.5, 0.4], 0.4),
-        ([1, 0, 0, 1], [0.8, 0.8, 0.2, 0.8], 0.5),  # equal scores stay together
-    ],
-)
-def test_thresholds(related: list[int], scores: list[float], threshold: float) -> None:
-    assert best_threshold(np.array(related, bool), np.array(scores)) == pytest.approx(threshold)
 
 
 def test_expected_counts_decide_where_labels_are_probabilities() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -18,14 +17,6 @@ from colde_cli.scoring.profile_learning import learn_profile, pair_table, random
 from colde_cli.scoring.score import part_score
 
 WORDS = [PARTS.index(part) for part in ("words", "mentions", "opening")]
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 10, 101])
-def test_few_enough_pairs_are_all_drawn(count: int) -> None:
-    wanted = sorted((b, a) for a, b in combinations(range(count), 2))
-    found = random_pairs(count, 6000, np.random.default_rng(0))
-    assert found.shape == (len(wanted), 2)
-    assert list(map(tuple, found.tolist())) == wanted
 
 
 def test_drawn_pairs_are_spread_over_all() -> None:

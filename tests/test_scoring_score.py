@@ -240,18 +240,6 @@ def test_sharpness_leads_from_the_best_chunk_to_the_mean() -> None:
     assert values == sorted(values, reverse=True)
 
 
-def test_one_chunk_in_common_outweighs_many_that_are_nearly_alike() -> None:
-    axes = np.eye(8, dtype=np.float32)
-    near = unit(axes[:4] + 0.9 * axes[4:])
-    query = replace(card_of(0), centred_unit_vectors=axes[:4], shares=np.full(4, 0.25, np.float32))
-    shared = replace(query, centred_unit_vectors=axes[[0, 5, 6, 7]])
-    alike = replace(query, centred_unit_vectors=near)
-    assert float(np.mean((query.centred_unit_vectors @ alike.centred_unit_vectors.T).max(1))) > 0.7
-    assert float(np.mean((query.centred_unit_vectors @ shared.centred_unit_vectors.T).max(1))) == pytest.approx(0.25)
-    sharp = ALL.sharpness
-    assert counterparts(query, shared, sharp) > counterparts(query, alike, sharp)
-
-
 SATURATED: list[tuple[float, float, float]] = [
     (0.0, 0.03, 0.0), (0.03, 0.03, 0.515), (0.1, 0.03, 0.7923077), (0.5, 0.03, 0.9716981), (1.0, 0.03, 1.0),
     (0.5, 1.0, 2 / 3),
@@ -261,13 +249,6 @@ SATURATED: list[tuple[float, float, float]] = [
 @pytest.mark.parametrize(("value", "half", "expected"), SATURATED)
 def test_saturation(value: float, half: float, expected: float) -> None:
     assert saturated(value, half) == pytest.approx(expected, abs=1e-6)
-
-
-def test_saturation_keeps_the_order() -> None:
-    values = np.linspace(0, 1, 101)
-    found = [saturated(float(value), ALL.saturation) for value in values]
-    assert np.all(np.diff(found) > 0)
-    assert all(score >= value for score, value in zip(found, values, strict=True))
 
 
 def test_mentions_are_the_share_of_an_opening_that_stands_in_the_other() -> None:

@@ -165,24 +165,6 @@ paragraphs = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None)
-@given(paragraphs)
-def test_a_document_is_the_same_as_itself(texts: list[str]) -> None:
-    one = document(*texts)
-    assert set(states(align(one, one, None))) == {"same"}
-    changes = section_changes(align(one, one, None), one, one)
-    assert [(change.state.value, change.same, change.moved) for change in changes] == [("matched", True, False)]
-
-
-@settings(max_examples=60, deadline=None)
-@given(paragraphs, paragraphs)
-def test_every_passage_is_in_one_pair(a: list[str], b: list[str]) -> None:
-    found = align(document(*a), document(*b), None)
-    assert sorted(p.index for pair in found.pairs for p in pair.a) == list(range(len(found.a)))
-    assert sorted(p.index for pair in found.pairs for p in pair.b) == list(range(len(found.b)))
-    assert sum(found.summary.values()) == len(found.pairs)
-
-
 @pytest.mark.parametrize(("before", "after"), [([], []), ([], TEXTS), (TEXTS, []), (TEXTS[:3], TEXTS[3:])])
 def test_repeated_passages_answer_each_other_in_order(before: list[str], after: list[str]) -> None:
     """Their neighbours alone tell them apart, wherever the other document has new text."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import Document, Part, Span, assemble
@@ -40,20 +39,6 @@ def shown(text: TrackedText) -> str:
         words = text.a.text[step.a.start : step.a.end] if deleted else text.b.text[step.b.start : step.b.end]
         pieces.append(marks[step.operation].format(words))
     return "".join(pieces).replace(BREAK, "¶")
-
-
-@pytest.mark.slow
-@given(PARTS, PARTS)
-def test_both_documents_are_in_the_merged_text(
-    of_a: list[tuple[str, list[str]]], of_b: list[tuple[str, list[str]]]
-) -> None:
-    text = merged(made(*of_a), made(*of_b))
-    assert "".join(text.a.text[step.a.start : step.a.end] for step in text.steps) == text.a.text
-    assert "".join(text.b.text[step.b.start : step.b.end] for step in text.steps) == text.b.text
-    for step in text.steps:
-        if step.operation is Operation.KEPT:
-            assert text.a.text[step.a.start : step.a.end] == text.b.text[step.b.start : step.b.end]
-    assert text.steps[-1].operation is Operation.KEPT
 
 
 def test_words_are_replaced_in_place() -> None:
