@@ -219,8 +219,8 @@ def _broken_archives(good: bytes, main: str) -> Iterator[Case]:
     yield "no_directory", good[:-60]
     yield "flipped", bytes(byte ^ (index % 97 == 0) for index, byte in enumerate(good))
     yield "text_before", b"#!/bin/sh\n" + good
-    yield "bomb", _archive({main: b"<a>" + b" " * 600_000_000 + b"</a>"})
-    yield "many_parts", _archive({f"part{index}": b"" for index in range(30_000)})
+    yield "bomb_600000000", _archive({main: b"<a>" + b" " * 600_000_000 + b"</a>"})
+    yield "many_parts_30000", _archive({f"part{index}": b"" for index in range(30_000)})
     yield "other_names", _archive({"../../" + main: b"<a/>", "/etc/" + main: b"<a/>"})
     for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         yield f"method_{method}", _archive(_parts(good), method)

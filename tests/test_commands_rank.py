@@ -112,16 +112,6 @@ def test_a_changed_file_is_encoded_again(capsys: Capture, corpus: Path, query: P
     assert {Path(hit["path"]).name for hit in value["results"]} == {"pump.txt", "moved.txt", "tax.md"}
 
 
-def test_the_order_is_by_score_then_path(capsys: Capture, corpus: Path, query: Path) -> None:
-    shutil.copy(corpus / "pump.txt", corpus / "again.txt")
-    value = ranked(capsys, query, corpus)
-    keys = [(-hit["score"], hit["path"]) for hit in value["results"]]
-    assert keys == sorted(keys)
-    assert [hit["rank"] for hit in value["results"]] == [1, 2, 3, 4]
-    assert all(hit["matches"] == [] for hit in value["results"])
-    assert Path(value["results"][-1]["path"]).name == "tax.md"
-
-
 def test_of_equal_documents_the_first_by_path_are_listed(capsys: Capture, corpus: Path, query: Path) -> None:
     for name in ("q", "n", "m", "o"):
         shutil.copy(corpus / "pump.txt", corpus / f"{name}.txt")
@@ -139,12 +129,6 @@ def test_top_and_min_score_limit_the_list(capsys: Capture, corpus: Path, query: 
         left = run(capsys, "rank", query, corpus, "--where", "section=no such heading", "--format", format)
         assert left.status == 1
         assert "There was no document to compare with." in left.out
-
-
-def test_the_query_is_not_found_in_itself(capsys: Capture, corpus: Path) -> None:
-    value = ranked(capsys, corpus / "pump.txt", corpus)
-    assert value["searched"] == 2
-    assert str(corpus / "pump.txt") not in [hit["path"] for hit in value["results"]]
 
 
 def test_bad_files_are_reported_and_the_rest_is_ranked(capsys: Capture, corpus: Path, query: Path) -> None:
@@ -204,13 +188,6 @@ def test_a_document_of_the_corpus_is_never_overwritten(
 def test_a_new_file_in_the_corpus_may_be_the_output(capsys: Capture, corpus: Path, query: Path) -> None:
     for _ in range(2):
         assert run(capsys, "rank", query, corpus, "-o", corpus / "found.json").status == 0
-
-
-def test_a_document_without_a_token_does_not_spoil_its_batch(capsys: Capture, corpus: Path, query: Path) -> None:
-    (corpus / "blank.txt").write_text("\u200b \u200b\n")
-    value = ranked(capsys, query, corpus)
-    assert value["searched"] == 3
-    assert [Path(skipped["path"]).name for skipped in value["skipped"]] == ["blank.txt"]
 
 
 def test_the_query_may_come_from_standard_input(corpus: Path) -> None:

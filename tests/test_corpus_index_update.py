@@ -19,13 +19,12 @@ import pytest
 from permissions import POSIX, permissions_count
 
 from colde_cli.corpus import index_writer as writing_module
-from colde_cli.corpus.finding import Filter
 from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.index_update import IndexUpdate, update_index
 from colde_cli.corpus.index_writer import index_status, verify_index, writing
 from colde_cli.corpus.rank_corpus import encode_query, rank_files, rank_index
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.errors import BadIndexError, OptionError
+from colde_cli.errors import BadIndexError
 from colde_cli.settings import INDEX_FILE
 
 OPEN_FILES = Path("/proc/self/fd")
@@ -94,14 +93,6 @@ def test_a_new_index_holds_every_document(index: Path, corpus: Path) -> None:
             opened.document(found["tax.md"].number).text
             == "Tax\n\nThe council levies a tax on houses, payable in March."
         )
-
-
-def test_a_second_run_changes_nothing(index: Path, update: Update) -> None:
-    with Index.open(index) as opened:
-        before = opened.generation
-    assert update() == (0, 0, 0, 0, 0)
-    with Index.open(index) as opened:
-        assert opened.generation == before
 
 
 def test_only_what_changed_costs_anything(index: Path, corpus: Path, encoder: Encoder) -> None:
@@ -191,23 +182,6 @@ def test_an_encoding_survives_the_index(index: Path, corpus: Path, encoder: Enco
     assert (kept.terms.buckets == exact.terms.buckets).all()
 
 
-def test_a_filter_takes_a_part_of_the_documents(index: Path, corpus: Path) -> None:
-    size = (corpus / "pump.txt").stat().st_size
-    with Index.open(index) as opened:
-        assert len(opened.numbers()) == 3
-        assert len(opened.numbers(Filter(glob="*.md"))) == 1
-        assert len(opened.numbers(Filter(glob="deep/*"))) == 1
-        assert len(opened.numbers(Filter(least_size=size))) == 1
-        assert len(opened.numbers(Filter(changed_after=10**9 * 4_000_000_000))) == 0
-
-
-def test_a_pattern_that_is_none_is_refused_when_the_filter_is_made() -> None:
-    with pytest.raises(OptionError, match=r"section pattern '\('.*no regular expression"):
-        Filter(section="(")
-    with pytest.raises(OptionError, match="no regular expression"):
-        Filter.parse(section="x{2,1}")
-
-
 @pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="the system lists no open files")
 def test_an_index_of_another_version_is_closed_again(index: Path) -> None:
     with contextlib.closing(sqlite3.connect(index / INDEX_FILE)) as connection:
@@ -278,15 +252,6 @@ def test_who_may_not_write_hears_that_the_index_changed(index: Path, corpus: Pat
         update()
         with pytest.raises(BadIndexError, match="was changed while it was read"):
             opened.count()
-
-
-def test_what_is_no_index_is_not_overwritten(corpus: Path, encoder: Encoder) -> None:
-    with pytest.raises(OptionError, match="is no index"):
-        update_index(corpus, [corpus], encoder)
-    with pytest.raises(OptionError, match="is a file"):
-        update_index(corpus / "pump.txt", [corpus], encoder)
-    with pytest.raises(BadIndexError, match="is no index"):
-        update_index(corpus, [], encoder)
 
 
 def test_one_emptied_folder_of_two_keeps_the_documents_of_both(index: Path, corpus: Path, update: Update) -> None:

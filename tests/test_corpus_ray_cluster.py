@@ -165,8 +165,10 @@ def test_record_batches_of_spark_are_mapped(encoder: Encoder, tmp_path: Path) ->
     """What Spark's mapInArrow and mapInPandas give, and take."""
     pytest.importorskip("pandas")
     place = str(tmp_path / "a.lance")
-    update_index(place, [Path(V1)], encoder)
-    frame = pa.table({"path": [V1, V2]}).to_pandas()
+    corpus = texts(tmp_path / "corpus", 2, repeated=60)
+    paths = [str(corpus / "0.txt"), str(corpus / "deep/1.txt")]
+    update_index(place, [Path(paths[0])], encoder)
+    frame = pa.table({"path": paths}).to_pandas()
     rows = BatchEncoder(place, "colde-minilm-l6")(read_batch(pa.Table.from_pandas(frame))).to_pandas()
     with LanceIndex.open(place) as index:
         known = next(index.rows(("vectors", "vector")))

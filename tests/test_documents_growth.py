@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-N = 250_000
+N = 150_000
 SECONDS = 60
 _WORST = {
     ".txt": [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from read_documents import beside, check_same, check_traced, everything, headings, outline, structure, unread
+from read_documents import beside, check_same, check_traced, everything, headings, structure, unread
 
 from colde_cli.documents.document import Document, Part, SectionKind
 from colde_cli.documents.markdown import MAX_NESTING, read_markdown
@@ -126,7 +126,7 @@ def test_no_words() -> None:
 @pytest.mark.parametrize("mark", ["![", "[a](", "**a ", "__a ", "*a ", "_a ", "`", "<http:", "a <!-- "])
 def test_marks_that_nothing_closes_are_text_however_many(mark: str) -> None:
     """Each is looked at once: if the rest of the text were read for each of them, this would take minutes."""
-    text = "x " + mark * (100_000 // len(mark))
+    text = "x " + mark * (50_000 // len(mark))
     assert markdown(text).text == text.strip()
 
 
@@ -292,15 +292,6 @@ parts = st.builds(
     paragraphs,
     st.integers(1, 6),
 )
-
-
-@given(st.lists(parts, min_size=1, max_size=6))
-def test_headings_and_plain_paragraphs_survive(written: list[Part]) -> None:
-    source = "\n\n".join(f"{'#' * part.level} {part.heading}\n\n{part.text}" for part in written)
-    document = markdown(source)
-    assert headings(document) == [(part.level, part.heading) for part in written]
-    assert [body for _, _, body in outline(document)] == [part.text for part in written]
-    assert markdown(source + "\n").text == document.text
 
 
 lines = st.lists(st.text("ab1. #>-=_*~`\\[](<!&;|:^\t", max_size=20), max_size=12).map("\n".join)

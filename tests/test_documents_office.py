@@ -7,7 +7,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
-from xml.sax.saxutils import escape
 
 import odt_files
 import pytest
@@ -417,24 +416,3 @@ WORDS = st.text("abcdefgäß<&> ", min_size=1, max_size=30).filter(str.strip)
 def test_a_document_without_text(path: Path, made: Format) -> None:
     with pytest.raises(NoTextError, match="holds no text"):
         read(made.write(path.with_suffix(made.suffix), made.paragraph("  ")))
-
-
-@in_both
-@some
-@given(blocks=st.lists(st.tuples(st.sampled_from("12pt"), WORDS), min_size=1, max_size=12))
-def test_no_word_is_lost_or_doubled_and_spans_fit(tmp_path: Path, made: Format, blocks: list[tuple[str, str]]) -> None:
-    body = made.heading("start", 1)
-    for kind, text in blocks:
-        if kind in "pt":
-            body += (made.paragraph if kind == "p" else made.table)(escape(text))
-        else:
-            body += made.heading(escape(text), int(kind))
-    document = read(made.write(tmp_path / f"any{made.suffix}", body))
-    assert document.text.split() == ["start", *" ".join(text for _, text in blocks).split()]
-    end = 0
-    for section in document.sections:
-        assert end <= section.span.start <= section.body_start <= section.span.end <= len(document.text)
-        assert document.text[end : section.span.start].strip() == ""
-        assert document.text[section.span.start : section.body_start].strip() == section.heading
-        end = section.span.end
-    assert end == len(document.text)

@@ -14,7 +14,7 @@ from colde_cli.documents.document import PLAIN_WORDS, Document, Part, SectionKin
 from colde_cli.documents.outside import OutsideKind
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN, Hyphens, JoinedLines
 from colde_cli.documents.plain_text import decode, read_text
-from colde_cli.errors import NoTextError, UnsupportedFormatError
+from colde_cli.errors import UnsupportedFormatError
 
 PARAGRAPH = "The bell rings when the water comes, and the keeper\nwrites the hour in the ninth of his books.\n"
 
@@ -271,16 +271,6 @@ def test_assembled_sections_hold_what_they_were_given(given_parts: list[Part]) -
     kept = [part for part in given_parts if part.heading.strip() or part.text.strip()]
     assert [one[1:] for one in outline(document)] == [(part.heading.strip(), part.text.strip()) for part in kept]
     check_sections(document)
-
-
-@given(st.text(max_size=400))
-def test_any_text_is_read_or_refused(content: str) -> None:
-    try:
-        document = read_text(content.encode("utf-8", "surrogatepass"), "a", "a")
-    except (NoTextError, UnsupportedFormatError):
-        return
-    assert document.text.strip()
-    assert document.sections[-1].span.end == len(document.text)
 
 
 def test_words_that_the_end_of_a_line_divides_are_told() -> None:

@@ -87,20 +87,18 @@ def weights(model: Colde) -> dict[str, np.ndarray]:
 
 
 VARIANTS: dict[str, dict[str, Any]] = {
-    "frozen": {},
-    "mean": {"residual": "mean"},
+    "frozen": {"residual": "mean", "batches": "by-file"},
     "no-lstm": {"ablations": ("no-lstm",)},
-    "no-cl": {"ablations": ("no-cl",)},
-    "fine-tuned": {"freeze_backbone": False, "epochs": 2},
-    "paper": {"freeze_backbone": False, "epochs": 2, "chunk_position": "input", "chunk_pool": "pooler"},
-    "by file": {"batches": "by-file"},
-    "chunks": {"freeze_backbone": False, "epochs": 2, "chunk_loss": 0.5},
-    "bf16": {"freeze_backbone": False, "epochs": 2, "precision": "bf16"},
+    "paper": {
+        "freeze_backbone": False, "epochs": 2, "chunk_position": "input", "chunk_pool": "pooler", "precision": "bf16",
+    },
     "means and memory": {
         "freeze_backbone": False, "epochs": 3, "chunk_loss": 0.4, "mean_loss": 0.3, "memory_bank": 5, "windows": 2,
         "batches": "by-file",
     },
-    "averaged": {"freeze_backbone": False, "epochs": 2, "average": 0.9, "head_learning_rate": 1e-2},
+    "averaged": {
+        "freeze_backbone": False, "epochs": 2, "average": 0.9, "head_learning_rate": 1e-2, "ablations": ("no-cl",),
+    },
 }  # fmt: skip
 
 

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hand_made import compared
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from odt_files import h, write_odt
@@ -45,7 +44,6 @@ from colde_cli.similarity.section_changes import section_changes
 from colde_cli.similarity.tracked_changes import tracked_text
 from colde_cli.similarity.word_flow import WordFlow
 from colde_cli.views.document_text import document_markdown
-from colde_cli.views.json import comparison_json
 
 
 def letters(text: str) -> str:
@@ -305,7 +303,7 @@ def test_both_documents_can_be_rebuilt_from_tracked_changes(pair: tuple[Document
             assert not (step.b if step.operation is Operation.DELETED else step.a)
 
 
-@examples(0.02)
+@examples(0.1)
 @given(versions)
 def test_accepting_tracked_changes_in_word_gives_b_and_rejecting_them_a(
     pair: tuple[Document, Document],
@@ -325,13 +323,3 @@ def test_accepting_tracked_changes_in_word_gives_b_and_rejecting_them_a(
 def schema() -> jsonschema.Draft202012Validator:
     text = files("colde_cli.views").joinpath("schemas/colde.diff.2.json").read_text("utf-8")
     return jsonschema.Draft202012Validator(json.loads(text))
-
-
-@examples(0.05)
-@given(versions)
-def test_json_is_as_its_schema_says_and_again_the_same(
-    schema: jsonschema.Draft202012Validator, pair: tuple[Document, Document]
-) -> None:
-    text = comparison_json(compared(*pair))
-    schema.validate(json.loads(text))
-    assert text.encode() == comparison_json(compared(*pair)).encode()

@@ -303,7 +303,7 @@ MANY = [made(seed, law=seed % 5 / 4) for seed in range(600)]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("field", [None, FIELD, FIELDS], ids=["model", "field", "domains"])
-@settings(max_examples=40)
+@settings(max_examples=8)
 @given(st.integers(0, 50), st.floats(0, 1))
 def test_scores_are_those_of_single_pairs(field: Field | DomainFields | None, seed: int, law: float) -> None:
     query, documents = made(seed, law), MANY[:40]

@@ -265,7 +265,7 @@ def test_the_outline_leads_to_the_sheets(sheets: Path) -> None:
     assert "The parts cost EUR" in reader.pages[page].extract_text()
 
 
-@pytest.mark.parametrize("turn", [90, 180, 270])
+@pytest.mark.parametrize("turn", [90, 180])
 def test_turned_and_cropped_pages_are_upright(tmp_path: Path, turn: int) -> None:
     paths = []
     for name in (V1, V2):

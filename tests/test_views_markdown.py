@@ -7,17 +7,15 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from command_line import OTHER, V1, run
+from command_line import run
 from hand_made import compared, document, hostile, shows_as_stored
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
 from colde_cli.corpus.finding import Skipped
 from colde_cli.corpus.rank_corpus import Hit, Match, MatchedSection, Ranking
-from colde_cli.documents.reading import read
-from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import RuntimeInfo
-from colde_cli.similarity.comparison import Comparison, compare_encodings
+from colde_cli.similarity.comparison import Comparison
 from colde_cli.views.output import Format, show
 
 GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
@@ -54,10 +52,8 @@ def test_the_order_is_verdict_counts_flagged_changes_sections_the_rest() -> None
     assert "&lt;office&gt;" in page
 
 
-@pytest.mark.slow
-def test_of_two_different_texts_the_closest_sections_are_listed(cached_encoder: Encoder) -> None:
-    both = [cached_encoder.encode(read(path)) for path in (V1, OTHER)]
-    found = compare_encodings(both[0], both[1], cached_encoder)
+def test_of_two_different_texts_the_closest_sections_are_listed(strangers: Comparison) -> None:
+    found = strangers
     page = show(found, Format.MARKDOWN, level="all", top=10)
     assert "### Section changes" not in page
     rows = page.partition("### Closest sections")[2].strip().splitlines()[2:]

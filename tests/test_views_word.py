@@ -14,7 +14,7 @@ from docx.oxml.ns import nsdecls, qn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from libre_office import SOFFICE, settled
-from test_similarity_tracked_changes import PARTS, PIER, ROPE, SHORE, made
+from test_similarity_tracked_changes import PIER, ROPE, SHORE, made
 from word_changes import main_part, paragraph_texts, paragraphs_of
 
 from colde_cli.documents.document import Document
@@ -43,15 +43,6 @@ def redline(a: Document, b: Document, *warnings: str) -> bytes:
 
 def comments(file: bytes) -> list[str]:
     return [comment.text for comment in docx.Document(io.BytesIO(file)).comments]
-
-
-@pytest.mark.slow
-@settings(max_examples=50)
-@given(PARTS, PARTS)
-def test_accepting_gives_b_and_rejecting_gives_a(
-    of_a: list[tuple[str, list[str]]], of_b: list[tuple[str, list[str]]]
-) -> None:
-    redline(made(*of_a), made(*of_b))
 
 
 def test_the_examples(field_study: Comparison) -> None:
