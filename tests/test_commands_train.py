@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import typer
-from command_line import run
+from command_line import run_python
 from tiny_backbone import write_backbone, write_documents
 from typer.testing import CliRunner, Result
 
@@ -174,18 +174,12 @@ def test_a_missing_extra_names_its_remedy(data: Path, tmp_path: Path, monkeypatc
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits as POSIX has them")
-def test_a_disk_that_takes_no_more_is_not_called_standard_output(
-    data: Path, backbone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_disk_that_takes_no_more_is_not_called_standard_output(data: Path, backbone: Path, tmp_path: Path) -> None:
     """No file may grow beyond the limit, as on a disk that is full: the system's error names none."""
-    import resource
-
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limit[1]))
-    try:
-        done = run(capsys, "train", data, "-o", tmp_path / "mine", "--backbone", backbone, *QUICK)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+    code += "from colde_cli.commands.app import main; main()"
+    given = ["train", data, "-o", tmp_path / "mine", "--backbone", backbone, *QUICK]
+    done = run_python(code, *given)
     assert done.status == 2
     said = done.err.splitlines()
     assert said[-1] == "Error: The disk that is written to cannot be used: File too large.", said
