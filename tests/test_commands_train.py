@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import typer
 from command_line import run_python
+from labelled_set import write_labelled_set
 from tiny_backbone import write_backbone, write_documents
 from typer.testing import CliRunner, Result
 
@@ -309,3 +310,90 @@ def test_a_wrong_index_of_shards_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "model.safetensors.index.json").write_text(text, encoding="utf-8")
     with pytest.raises(ColdeError, match=r"index\.json"):
         weight_files(tmp_path)
+
+
+STAGES = """
+data = ["set"]
+backbone = "{backbone}"
+batch-size = 8
+set = ["projection=16", "patience=0"]
+
+[[stage]]
+name = "head"
+freeze-backbone = true
+epochs = 1
+
+[[stage]]
+epochs = {epochs}
+set = ["projection=16", "patience=0", "trainable_layers=1"]
+"""
+
+
+def write_recipe(folder: Path, backbone: Path, epochs: int = 1) -> list[object]:
+    """A labelled set, a recipe of two stages, and the words that call it in the folder."""
+    folder.mkdir()
+    write_labelled_set(folder / "set")
+    stages = STAGES.format(backbone=backbone, epochs=epochs)
+    (folder / "recipe.toml").write_text(stages, encoding="utf-8")
+    return [".", "--recipe", "recipe.toml", "-o", "mine", "--device", "cpu"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
+def test_a_recipe_killed_in_a_stage_goes_on_to_the_same_bytes(
+    backbone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    given = write_recipe(whole, backbone, epochs=4)
+    monkeypatch.chdir(whole)
+    result = colde(*given)
+    assert result.exit_code == 0, result.output
+    assert "Stage 1 of 2, head, begins." in result.stderr
+    card = (whole / "mine" / "README.md").read_text(encoding="utf-8")
+    assert "colde train set --recipe default --backbone" in card
+    assert "| set | 48 |\n| validation pairs | 12 |" in card
+
+    write_recipe(killed, backbone, epochs=4)
+    command = [sys.executable, "-c", "from test_commands_train import APP; APP()", *map(str, given)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    with subprocess.Popen(command, env=environment, cwd=killed, stderr=subprocess.PIPE, text=True) as process:
+        saved = killed / "mine.training" / "checkpoint.pt"
+        deadline = time.monotonic() + 120
+        while not saved.is_file():
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.kill()
+    assert not (killed / "mine").exists()
+    monkeypatch.chdir(killed)
+    assert "unfinished run" in refusal(*given)
+    resumed = colde(*given, "--resume")
+    assert resumed.exit_code == 0, resumed.output
+    assert "Stage 1 of 2, head, is done." in resumed.stderr
+    for name in ("mine.head", "mine"):
+        assert contents(killed / name) == contents(whole / name)
+
+
+@pytest.mark.slow
+def test_what_a_recipe_refuses(backbone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = write_recipe(tmp_path / "run", backbone)
+    monkeypatch.chdir(tmp_path / "run")
+    assert "--epochs stands in the stages" in refusal(*given, "--epochs", 3)
+    assert "give --recipe default, paper, shipped" in refusal(*given, "--recipe", "papers")
+    for text, said in (
+        ("epochs = 1", "no stages"),
+        ("[[stage]]\nepochs = 1\n[[stage]]\nepochs = 1", "stage 1 needs a name"),
+        ("[[stage]]\nepoch = 1", "'epoch', which it does not have"),
+        ("[[stage]]\noutput = 'elsewhere'", "write or delete without being asked"),
+        ("[[stage]]\ndata = 'set'", "data must be a list"),
+    ):
+        Path("recipe.toml").write_text(text, encoding="utf-8")
+        assert said in refusal(*given)
+    Path("mine.head").mkdir()
+    Path("mine.head", "README.md").write_text("```\ncolde train other\n```", encoding="utf-8")
+    Path("recipe.toml").write_text(STAGES.format(backbone=backbone, epochs=1), encoding="utf-8")
+    assert "was not made by this recipe" in refusal(*given)

@@ -126,13 +126,13 @@ def apply(file: Path, context: typer.Context, commands: Mapping[str, Any]) -> No
         if key in table and not os.environ.get(variable):
             parts = table[key] if isinstance(table[key], list) else [table[key]]
             os.environ[variable] = os.pathsep.join(_text(file, part) for part in parts)
-    options = _options(commands[name])
+    options = options_of(commands[name])
     shared = {key: value for key, value in table.items() if key in _SHARED and key in options}
     values = {**shared, **table.get(name, {})}
-    context.default_map = {name: dict(_default(file, context, options, *item) for item in values.items())}
+    context.default_map = {name: dict(checked(file, context, name, options, *item) for item in values.items())}
 
 
-def _options(command: Any) -> dict[str, Any]:  # noqa: ANN401 - Typer keeps its Click to itself
+def options_of(command: Any) -> dict[str, Any]:  # noqa: ANN401 - Typer keeps its Click to itself
     """Every option of a command by its long name, without dashes."""
     return {
         name.removeprefix("--"): parameter
@@ -142,11 +142,14 @@ def _options(command: Any) -> dict[str, Any]:  # noqa: ANN401 - Typer keeps its 
     }
 
 
-def _default(
-    file: Path, context: typer.Context, options: Mapping[str, Any], key: str, value: object
-) -> tuple[str, object]:
-    """The parameter of an option, and its value, checked."""
-    command = context.invoked_subcommand or ""
+def checked(
+    file: Path, context: typer.Context, command: str, options: Mapping[str, Any], key: str, value: object
+) -> tuple[str, Any]:
+    """The parameter of an option of a command that a file gives a value, and the value: True, False, text or texts.
+
+    Raises:
+        OptionError: there is no such option, it cannot stand in a file, or it does not take the value.
+    """
     where = f"{file} gives {command} the option {key!r}"
     if why := refusal(command, key):
         raise OptionError(f"{where}, which cannot be set there: {why}.")

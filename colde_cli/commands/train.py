@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
+import time
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
@@ -135,10 +137,9 @@ class Display:
             return
         if outcome.progress.epoch and not outcome.progress.best_epoch:
             self._console.print("No epoch was better than the model before training, which was kept.", style="yellow")
-        if outcome.served and outcome.served.field_auc < outcome.trained.field_auc:
+        if job.recipe.system == SystemName.COLDE and job.recipe.combine and outcome.served is None:
             self._console.print(
-                "On these pairs the score of all parts is worse than that of the vectors alone. If the pairs are few,"
-                " this may be chance; --set combine=false serves the vectors alone.",
+                "On these pairs the score of all parts is worse than that of the vectors alone, which are served.",
                 style="yellow",
             )
         kept = outcome.served or outcome.trained
@@ -169,11 +170,12 @@ def _setting(name: str, **more: Any) -> Any:  # noqa: ANN401
 
 
 def train(
+    context: typer.Context,
     data: Annotated[
         list[Path],
         typer.Argument(
             metavar="DATA...",
-            help="JSON Lines, plain or .gz: one document per line; or a file of --prepare.",
+            help="JSON Lines, plain or .gz: one document per line; folders of labelled sets; or a file of --prepare.",
             show_default=False,
         ),
     ],
@@ -214,15 +216,15 @@ def train(
         ),
     ] = SystemName.COLDE,
     recipe: Annotated[
-        Literal["default", "paper", "shipped"] | None,
+        str,
         option(
             "--recipe",
             panel=MODEL,
+            metavar="NAME|FILE",
             help="CoLDE: other values as its paper states them (paper; its BERT-base needs --backbone), or as"
-            " colde-minilm-l6 was trained (shipped).",
-            show_default="default",
+            " colde-minilm-l6 was trained (shipped); or a FILE of stages, whose data lie in DATA.",
         ),
-    ] = None,
+    ] = "default",
     backbone: Annotated[
         str | None,
         option(
@@ -333,6 +335,9 @@ def train(
     require_extra("train", "colde train")
     if (output is None) == (prepare is None):
         raise OptionError("Name either the model to write, with --output, or a file of data, with --prepare.")
+    if recipe not in ("default", "paper", "shipped"):
+        _train_stages(context, Path(recipe), data, output, max_time)
+        return
     start = _open_start(init, backbone)
     values = {
         "freeze_backbone": freeze_backbone or None,
@@ -357,7 +362,7 @@ def train(
         device=device,
         resume=resume,
         overwrite=overwrite,
-        command=shlex.join(["colde", *sys.argv[1:]]),
+        command=shlex.join(["colde", *(context.meta.get(_STAGE) or sys.argv[1:])]),
         note=card_note,
     )
     if recipe == "paper" and job.backbone == DEFAULT_BACKBONE and not quiet:
@@ -371,24 +376,68 @@ def train(
         raise typer.Exit(_run(job, quiet, max_time))
 
 
+_STAGE = "colde.stage"
+"""Where the context keeps the words of the stage that is trained, for the card."""
+_OF_A_RUN = frozenset("data output recipe device max_time resume overwrite quiet debug".split())
+
+
+def _train_stages(
+    context: typer.Context, file: Path, data: list[Path], output: Path | None, max_time: float | None
+) -> None:
+    """Train the stages of a recipe one after the other, without those that are done."""
+    from colde_cli.commands.recipe_file import read_stages
+    from colde_cli.learning.loop import Checkpoint
+    from colde_cli.learning.run import workshop
+
+    if output is None or len(data) != 1:
+        raise OptionError(f"--recipe {file} needs one folder with its data, and --output.")
+    if "LOCAL_RANK" in os.environ:
+        raise OptionError(f"--recipe {file} runs in one process; give accelerate launch its stages one by one.")
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is not None and source.name == "COMMANDLINE" and parameter.name not in _OF_A_RUN:
+            raise OptionError(f"{parameter.opts[0]} stands in the stages of a recipe; leave it out, or change {file}.")
+    given, until = context.params, time.monotonic() + (max_time or 0.0)
+    stages = read_stages(file, data[0], output, context)
+    for number, stage in enumerate(stages, 1):
+        unfinished = Checkpoint.file(workshop(stage.folder)).is_file()
+        wanted = unfinished or (given["overwrite"] and not given["resume"])
+        done = stage.folder != output and not wanted and stage.is_done()
+        if not given["quiet"]:
+            state = "is done" if done else "begins"
+            said = f"Stage {number} of {len(stages)}, {stage.name}, {state}."
+            Console(stderr=True, highlight=False).print(said, markup=False, soft_wrap=True)
+        if done:
+            continue
+        words = [*stage.words, "--device", given["device"]]
+        words += ["--max-time", f"{max(1.0, until - time.monotonic()):.1f}s"] if max_time else []
+        words += [f"--{name}" for name in ("overwrite", "quiet") if given[name]]
+        words += ["--resume"] if given["resume"] and unfinished else []
+        try:
+            with context.command.make_context("train", words, parent=context.parent) as call:
+                call.meta[_STAGE] = ["train", *stage.words]
+                context.command.invoke(call)
+        except typer.Exit as ended:
+            if ended.exit_code:
+                raise
+
+
 def _make_recipe(
     system: str,
     given: dict[str, Any],
     settings: list[str],
-    base: str | None,
+    base: str,
     start: ModelFolder | None,
     backbone: str | None,
 ) -> Recipe:
     """Make the recipe of a system from the values that were given."""
     from colde_cli.learning.recipe import Recipe, parse_settings
 
-    shown = {"recipe": base, "init": start, "backbone": backbone}
+    shown = {"recipe": None if base == "default" else base, "init": start, "backbone": backbone}
     named = given | {name: value for name, value in shown.items() if value is not None}
     if system == SystemName.COLDE:
         _refuse(named, {"pretrain"}, system)
-        return Recipe.of(
-            given | parse_settings(settings, system, {}), base or "default", start.config if start else None
-        )
+        return Recipe.of(given | parse_settings(settings, system, {}), base, start.config if start else None)
     _refuse(named, set(_COLDE_ONLY), system)
     from colde_cli.systems.base import system_class, system_recipe, unused_options
 

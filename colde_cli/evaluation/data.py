@@ -79,7 +79,7 @@ class TrainingData:
 
 
 def read_data(paths: str | Path | Sequence[str | Path], *, supervised: bool = True) -> TrainingData:
-    """Read and check files of documents.
+    """Read and check files of documents, and labelled sets: folders of `docs.jsonl[.gz]` and `pairs.jsonl[.gz]`.
 
     Raises:
         DataError: a line is not valid, or that check fails.
@@ -89,27 +89,47 @@ def read_data(paths: str | Path | Sequence[str | Path], *, supervised: bool = Tr
     files = []
     for number, path in enumerate(map(Path, one_or_more(paths))):
         before = len(documents)
-        for place, values in json_lines(path):
-            item = _document(values, place, path.parent)
+        file = _of_set(path, "docs") if path.is_dir() else path
+        items = (_document(values, place, file.parent) for place, values in json_lines(file))
+        for item in _within_set(path, list(items)) if path.is_dir() else items:
             if item.id in documents:
-                raise DataError(f"{place}: the id {item.id!r} was used before ({documents[item.id].place}).")
+                raise DataError(f"{item.place}: the id {item.id!r} was used before ({documents[item.id].place}).")
             documents[item.id] = replace(item, file=number)
-        files.append(DataFile(path.name, len(documents) - before))
+        files.append(DataFile(path.resolve().name, len(documents) - before))
     if supervised:
         _check_supervision(documents)
     return TrainingData(tuple(documents.values()), tuple(files))
 
 
+def _of_set(folder: Path, name: str) -> Path:
+    """A file of a labelled set."""
+    plain = folder / f"{name}.jsonl"
+    return plain if plain.is_file() else folder / f"{name}.jsonl.gz"
+
+
+def _within_set(folder: Path, items: Sequence[TrainingDocument]) -> Iterator[TrainingDocument]:
+    """Put the name of their set before ids and labels, so that sets do not share any.
+
+    Where documents have links, labels are topics, which are broader than what the links mean, and do not count.
+    """
+    name, linked = folder.resolve().name, any(item.related for item in items)
+    for item in items:
+        label = None if linked or item.label is None else f"{name}/{item.label}"
+        related = tuple(f"{name}/{other}" for other in item.related)
+        yield replace(item, id=f"{name}/{item.id}", label=label, related=related)
+
+
 def read_pairs(path: Path, known: Mapping[str, int]) -> tuple[LabelledPair, ...]:
-    """Read labelled pairs of documents whose ids are `known`.
+    """Read labelled pairs, of a file or of a labelled set, of documents whose ids are `known`.
 
     Raises:
         DataError: a line is not valid, names an unknown document, or contradicts another line.
         MissingFileError: there is no such file.
     """
     pairs: dict[frozenset[str], LabelledPair] = {}
-    for place, values in json_lines(path):
-        pair = _pair(values, place, known)
+    prefix = f"{path.resolve().name}/" if path.is_dir() else ""
+    for place, values in json_lines(_of_set(path, "pairs") if path.is_dir() else path):
+        pair = _pair(values, place, known, prefix)
         earlier = pairs.setdefault(frozenset((pair.a, pair.b)), pair)
         if earlier.related != pair.related:
             raise DataError(f"{place}: {pair.a!r} and {pair.b!r} are labelled related and unrelated; keep one.")
@@ -210,11 +230,11 @@ def _parts(sections: object, place: str) -> Iterator[Part]:
         yield Part(heading, text)
 
 
-def _pair(values: dict[str, Any], place: str, known: Mapping[str, int]) -> LabelledPair:
+def _pair(values: dict[str, Any], place: str, known: Mapping[str, int], prefix: str) -> LabelledPair:
     for name in ("a", "b"):
         if not isinstance(values.get(name), str):
             raise DataError(f"{place}: {name} must be the id of a document.")
-        if values[name] not in known:
+        if prefix + values[name] not in known:
             raise DataError(f"{place}: the document {values[name]!r} is not in the data.")
     label = values.get("label")
     if label not in (0, 1) or isinstance(label, float):
@@ -223,7 +243,7 @@ def _pair(values: dict[str, Any], place: str, known: Mapping[str, int]) -> Label
         raise DataError(f"{place}: {values['a']!r} is paired with itself.")
     relation = _optional_string(values, "relation", place)
     split = _optional_string(values, "split", place, SPLITS)
-    return LabelledPair(values["a"], values["b"], bool(label), relation, split)
+    return LabelledPair(prefix + values["a"], prefix + values["b"], bool(label), relation, split)
 
 
 def _check_supervision(documents: Mapping[str, TrainingDocument]) -> None:

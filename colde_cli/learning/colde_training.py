@@ -100,11 +100,16 @@ class ColdeTraining(Training):
 
     def write(self, outcome: Outcome) -> Outcome:
         """See `Training`."""
-        job, model, combine = self.job, self.model.cpu(), self.job.recipe.combine
+        job, model, combine, area = self.job, self.model.cpu(), self.job.recipe.combine, outcome.trained.field_auc
         with new_folder(job.output, model.config.to_json(), self.tokenizer) as staged:
             save_weights(model, staged)
             export_model(staged, self.calibration_ids)
             served = fit_served(staged, self.read, self.task.texts, combine=combine, device=job.device)
+            if combine and served.metrics.field_auc < area:
+                # Even on the pairs that they were fitted to, the parts are worse: there are too few pairs, or they
+                # go by something else than words. What was learnt is better served alone.
+                combine = False
+                served = fit_served(staged, self.read, self.task.texts, combine=False, device=job.device)
             start = job.init.name if job.init else ""
             facts = self.facts(served=served.metrics, start=start, parts=served.parts)
             card = write_card(facts, served.config, job.recipe, outcome)

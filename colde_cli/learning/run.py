@@ -21,7 +21,7 @@ from torch import Tensor
 
 from colde_cli.encoder.runtime import probe_cuda
 from colde_cli.errors import DataError, DeviceError, OptionError
-from colde_cli.evaluation.data import DataFile, read_data, read_pairs
+from colde_cli.evaluation.data import VALIDATION, DataFile, read_data, read_pairs
 from colde_cli.learning.backbone import Backbone
 from colde_cli.learning.card import CardFacts
 from colde_cli.learning.journal import Journal
@@ -63,7 +63,12 @@ class Job:
     @property
     def workshop(self) -> Path:
         """The folder of checkpoints and logs, beside the model folder."""
-        return self.output.with_name(self.output.name + ".training")
+        return workshop(self.output)
+
+
+def workshop(output: Path) -> Path:
+    """The folder of checkpoints and logs of a run, beside the model folder."""
+    return output.with_name(output.name + ".training")
 
 
 class Training(ABC):
@@ -179,6 +184,11 @@ def read_inputs(job: Job, backbone: Backbone | None) -> Inputs:
         if isinstance(path, Path):
             judged: Any = JudgedPairs(path.name, read_pairs(path, numbers))
             inputs = replace(inputs, **{name: judged})
+    sets = [path for path in job.data if path.is_dir()]
+    if sets and inputs.validation is None:
+        judged = [pair for path in sets for pair in read_pairs(path, numbers) if pair.split == VALIDATION]
+        if judged:
+            inputs = replace(inputs, validation=JudgedPairs("validation pairs", tuple(judged)))
     return _without_unused(inputs) if inputs.tokens is None else inputs
 
 

@@ -83,13 +83,14 @@ def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool
     """Fit weights, thresholds and calibrations, and write them into a model's folder, which has its graphs.
 
     Scores come from the exported graphs, so that the fit holds for what a user runs. With `combine` the score has all
-    parts; else it is the cosine of document vectors.
+    parts; else it is the cosine of document vectors. The folder may have been fitted before.
     """
-    config = open_folder(staged).config
+    config = replace(open_folder(staged).config, score_weights=USUAL if combine else None)
+    for name in (LEXICON, DOMAINS, FIELDS):
+        (staged / name).unlink(missing_ok=True)
     if combine:
-        config = replace(config, score_weights=USUAL)
         _learn_lexicon(staged, read, store).save(staged / LEXICON)
-        _write(config, staged)
+    _write(config, staged)
     with Cache.open() as cache:
         encoder = Encoder.load(staged, device=device, cache=cache)
         pairs = _encode_pairs(encoder, read, store)
