@@ -147,7 +147,7 @@ HARMLESS = """
 
 def test_every_option_was_thought_about() -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    of_commands = {name: configuration._options(command).keys() for name, command in commands.items()}
+    of_commands = {name: configuration.options_of(command).keys() for name, command in commands.items()}
     # What `train` writes is its model alone, which -o names on the command line.
     training = of_commands.pop("train") - configuration._REFUSED.keys()
     assert training >= {"epochs", "lr", "system"}
@@ -170,7 +170,7 @@ OF_CHECKS = {
 
 @pytest.mark.parametrize("command", OF_CHECKS)
 def test_a_check_takes_from_the_file_only_how_it_runs_and_looks(command: str) -> None:
-    options = configuration._options(typer.main.get_command(app).commands[command])  # type: ignore[attr-defined]
+    options = configuration.options_of(typer.main.get_command(app).commands[command])  # type: ignore[attr-defined]
     harmless = {option for option in options if not configuration.refusal(command, option)}
     assert harmless == set(OF_CHECKS[command].split())
 
