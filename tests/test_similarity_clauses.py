@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from colde_cli.similarity.clauses import gravity, norms, one_sided_flags, rewritten_flags
@@ -116,6 +118,9 @@ def test_a_word_that_binds_is_no_flag_where_nothing_is_ruled() -> None:
         ("You hereby waive any and all policies.", NO_TERMS, False),
         ("A tool MUST emit it.", KEYWORDS_BIND, True),
         ("A tool must emit the log of a day.", KEYWORDS_BIND, False),
+        ("A tool must emit the log of a day.", replace(KEYWORDS_BIND, small_binds=True), True),
+        ("The scan of the passport is deleted soon.", RULES, True),
+        ("Die Daten werden 30 Tage lang gespeichert.", RULES, True),
     ],
 )
 def test_a_clause_that_only_one_text_has_is_flagged_on_either_side(
@@ -148,6 +153,12 @@ def test_a_condition_that_is_added_to_a_requirement_is_flagged() -> None:
     b = "A router MUST NOT forward it until the address and the prefix of it is known."
     assert said(a, b, KEYWORDS_BIND) == [("clause", "", "and the prefix of it")]
     assert said(a.replace("MUST NOT", "does not"), b.replace("MUST NOT", "does not"), KEYWORDS_BIND) == []
+
+
+def test_another_field_of_a_requirement_is_flagged() -> None:
+    a, b = "It MAY hold the [build-system] table.", "It MAY hold the [run] table."
+    assert said(a, b, KEYWORDS_BIND) == [("clause", "build-system", "run")]
+    assert said("It MAY hold a cold table.", "It MAY hold a warm table.", KEYWORDS_BIND) == []
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ from colde_cli.similarity.contracts import (
     term_value,
 )
 from colde_cli.similarity.flags import flags
+from colde_cli.similarity.genre import Genre
 
 TABLES = (
     (OBLIGATION, OBLIGATIONS), (SCOPE, SCOPES), (QUANTIFIER, QUANTIFIERS), (COMPARISON, COMPARISONS),
@@ -193,6 +194,19 @@ def test_both_texts_set_rules_or_neither_has_terms() -> None:
     story = "The pump ran all night, and nobody slept."
     assert read_terms(LONG, story) is read_terms(story, LONG) is read_terms(story) is NO_TERMS
     assert NO_TERMS.term_pattern.search(LONG) is None
+
+
+def test_a_contract_by_name_sets_rules_with_few_words_of_duty() -> None:
+    text = "The buyer must pay. " + "The image of the card lies in the store of the seller near the river. " * 22
+    assert read_terms(text, kind=Genre.CONTRACT).rules
+    assert read_terms(text) is read_terms(text, kind=Genre.PAPER) is NO_TERMS
+
+
+def test_key_words_in_small_letters_bind_where_a_standard_has_many() -> None:
+    few = "A tool MUST run. It MUST stop. It MUST NOT wait, and it must sleep."
+    many = few.replace("It MUST", "It must")
+    assert not read_terms(few, kind=Genre.STANDARD).small_binds
+    assert read_terms(many, kind=Genre.STANDARD).small_binds
 
 
 def test_terms_of_either_text_count() -> None:

@@ -67,6 +67,8 @@ _ACTORS = re.compile(r"(?:[^\W\d_][\w'’.&-]* ){0,5}[^\W\d_][\w'’&-]* $")
 """Who must or may do something: the words before a word of duty, up to a comma or stop."""
 _FIELD = re.compile(r"\b(?:required|mandatory|(optional))\b(?! to\b)")
 """What a standard says of its fields and parameters in small letters."""
+_IDENTIFIER = re.compile(r"\[[A-Za-z][\w.-]*\]|\b[^\W_]+(?:_[^\W_]+)+\b|\b[a-z]+[A-Z]\w*")
+"""A name of a standard's table, field or parameter: "[build-system]", "max_age", "maxAge"."""
 _IDIOM = re.compile(r"\bas the case $")
 """What "may" follows where it permits nothing: "as the case may be"."""
 _STRENGTH = {"PERMISSION": 0.5, "ADVICE": 1.5}
@@ -248,10 +250,16 @@ def _reworded(a: str, b: str, one: _Clause, edits: Sequence[Edit], terms: Contra
     if terms.keywords:
         if abs(won - lost) > _REQUIREMENT and clause(text, terms):
             yield Flag(FlagKind.CLAUSE, *said, gravity(text, terms))
+        elif clause(text, terms) and _identifiers(a, old) != _identifiers(b, new):
+            yield Flag(FlagKind.CLAUSE, *map(beginning, longest), gravity(text, terms))
         return
     few, many = sorted((lost, won))
     if many > _LONG and 3 * few < many and (clause(text, terms) or _measures(" ".join(longest))):
         yield Flag(FlagKind.CLAUSE, *said, gravity(text, terms))
+
+
+def _identifiers(text: str, sentence: Span) -> set[str]:
+    return {match[0] for match in _IDENTIFIER.finditer(text, sentence.start, sentence.end)}
 
 
 def _within_clause(a: str, b: str, old: Span, new: Span, edits: Sequence[Edit]) -> tuple[list[str], list[str]]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
-from colde_cli.similarity.genre import KEYWORD, Genre, has_keywords, normative
+from colde_cli.similarity.genre import KEYWORD, NORMATIVE, Genre, has_keywords, normative
 
 PREAMBLE = 2500
 """Number of characters at the beginning of a document in which the parties are introduced."""
@@ -281,7 +281,9 @@ GRAVE = re.compile(
     r"|governing law|governed by|laws? of|sue|claims?|proceedings?|lawsuits?|disputes?|injunctive|breach(?:es)?"
     r"|violat\w+|irrevocabl[ey]|perpetual|exclusive(?:ly)?|licen[cs]es?|rights? (?:to|for)|reserves? the right"
     r"|machine learning|artificial intelligence|(?:ai|language|foundation) models?|generative|biometric|opt[- ]out"
-    r"|(?:sell|share|disclose)s?(?:\W+\w+){0,4}?\W+(?:data|information)|(?:non-)?refund(?:able|s)?|auto\w* ?renew\w*"
+    r"|(?:sell|share|disclose|store|keep)s?(?:\W+\w+){0,4}?\W+(?:data|information)|(?:stor|delet|eras|retain)(?:ed|ing)"
+    r"|deletes?|retention|kept (?:for|until)|gespeichert|gelöscht|aufbewahrt|(?:non-)?refund(?:able|s)?"
+    r"|auto\w* ?renew\w*"
     r"|haft(?:et|en|ung)|schadens?ersatz|vertragsstrafe\w*|gerichtsstand|schiedsgericht\w*|klagen?|ansprüche|verstoß\w*"
     r"|verstöße\w*|lizenz|responsabilité|dommages|pénalités?|tribuna(?:l|ux|les)|juridiction|litiges?|droit de"
     r"|responsabilidad|daños|penalización|jurisdicción|arbitraje|litigios?|demandas?|incumplimiento|derecho a)\b",
@@ -324,10 +326,11 @@ def defines(text: str) -> bool:
 def clause(text: str, terms: ContractTerms | None = None) -> bool:
     """Whether a text is a clause that binds, permits or frees: long enough, with such a word.
 
-    In a standard only key words in capitals bind, in contracts and policies also words such as "waive".
+    In a standard key words in capitals bind, those in small letters only where it has many; in contracts and
+    policies also words such as "waive".
     """
     if terms is not None and terms.keywords:
-        return KEYWORD.search(text) is not None
+        return KEYWORD.search(text) is not None or (terms.small_binds and _SMALL.search(text) is not None)
     if len(text.split()) < _CLAUSE_WORDS:
         return False
     if any(group(match[0], OBLIGATIONS) in BINDING for match in OBLIGATION.finditer(text)):
@@ -353,6 +356,7 @@ class ContractTerms:
         parties: short names and roles, as "Supplier".
         rules: they are contracts, policies, laws or standards: their clauses bind somebody.
         keywords: they are standards: key words in capitals bind, and nobody is a party.
+        small_binds: they have half as many in small letters, so that "must" binds in these, too.
         renamed: parties that only one of the documents names: where "you" stands in their place they are you.
     """
 
@@ -360,6 +364,7 @@ class ContractTerms:
     defined: frozenset[str] = frozenset()
     rules: bool = False
     keywords: bool = False
+    small_binds: bool = False
     renamed: frozenset[str] = frozenset()
 
     @cached_property
@@ -379,6 +384,8 @@ NO_TERMS = ContractTerms()
 
 
 KEYWORDS_BIND = ContractTerms(rules=True, keywords=True)
+_SMALL = re.compile(r"\b(?:must|shall|should)\b")
+"""Words of duty of a standard in small letters; "may" there is mostly a guess."""
 
 
 def read_terms(*texts: str, kind: Genre = Genre.TEXT) -> ContractTerms:
@@ -387,8 +394,10 @@ def read_terms(*texts: str, kind: Genre = Genre.TEXT) -> ContractTerms:
     A standard has none; where its key words stand in capitals, these bind.
     """
     if kind is Genre.STANDARD and all(map(has_keywords, texts)):
-        return KEYWORDS_BIND
-    if not all(normative(text) for text in texts):
+        mixed = all(2 * len(_SMALL.findall(text)) >= len(KEYWORD.findall(text)) for text in texts)
+        return replace(KEYWORDS_BIND, small_binds=mixed)
+    least = NORMATIVE / 2 if kind in (Genre.CONTRACT, Genre.POLICY, Genre.STANDARD) else NORMATIVE
+    if not all(normative(text, least) for text in texts):
         return NO_TERMS
     parties: set[str] = set()
     defined: set[str] = set()
