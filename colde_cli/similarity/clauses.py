@@ -251,7 +251,7 @@ def _reworded(a: str, b: str, one: _Clause, edits: Sequence[Edit], terms: Contra
         if abs(won - lost) > _REQUIREMENT and clause(text, terms):
             yield Flag(FlagKind.CLAUSE, *said, gravity(text, terms))
         elif clause(text, terms) and _identifiers(a, old) != _identifiers(b, new):
-            yield Flag(FlagKind.CLAUSE, *map(beginning, longest), gravity(text, terms))
+            yield Flag(FlagKind.CLAUSE, beginning(longest[0]), beginning(longest[1]), gravity(text, terms))
         return
     few, many = sorted((lost, won))
     if many > _LONG and 3 * few < many and (clause(text, terms) or _measures(" ".join(longest))):
