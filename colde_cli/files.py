@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from colde_cli.errors import ModelError
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from numpy.typing import NDArray
 
 # NumPy parses the head of an array with `ast.literal_eval`, which in CPython 3.11 fails now and then while another
@@ -181,3 +184,33 @@ def bytes_below(folder: Path) -> int:
             with contextlib.suppress(OSError):
                 total += Path(parent, name).lstat().st_size
     return total
+
+
+def open_sqlite(path: Path, mode: str, seconds: float, **options: Any) -> sqlite3.Connection:  # noqa: ANN401
+    """Open a file of SQLite in a `mode` of its URLs: "rw", or "rwc", which makes it.
+
+    Others are waited for so many seconds; `options` are those of `sqlite3.connect`.
+
+    Raises:
+        sqlite3.Error: it cannot be opened.
+    """
+    import sqlite3  # `colde --help` loads no store
+
+    name = quote(os.fsencode(path.absolute()))
+    unlocked = "&immutable=1" if cannot_lock(path) else ""
+    address = f"file:{name}?mode={mode}{unlocked}"
+    connection: sqlite3.Connection = sqlite3.connect(
+        address, uri=True, timeout=seconds, check_same_thread=False, **options
+    )
+    return connection
+
+
+def cannot_lock(path: Path) -> bool:
+    """Whether SQLite can lock nothing here: nobody writes, so there is no log, and this user may not make one."""
+    if os.access(path.parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        return False
+    try:
+        with path.open("rb") as file:  # whose head says whether it is written through a write-ahead log
+            return file.read(19)[18:] == b"\x02" and not path.with_name(f"{path.name}-wal").exists()
+    except OSError:
+        return False

@@ -324,7 +324,7 @@ class Model:
     @checked
     def rank(
         self,
-        query: Source,
+        query: Source | colde_cli.Encoding,
         corpus: Places,
         *,
         top: int = 10,
@@ -337,6 +337,7 @@ class Model:
         budget: float | None = None,
         password: str | None = None,
         ocr: str | None = None,
+        within: Sequence[Path] = (),
         on_read: OnRead | None = None,
         progress: Progress | None = None,
         clock: colde_cli.types.StageClock | None = None,
@@ -344,7 +345,7 @@ class Model:
         """List the `top` documents of a corpus with the best scores with one document, from `min_score` on.
 
         Args:
-            query: a path, "-", or what `read` returned; its own file is left out of the corpus.
+            query: a path, "-", or what `read` or `encode` returned; its own file is left out of the corpus.
             corpus: folders (searched through), files, and patterns such as "papers/**/*.pdf"; or an index of `index`,
                 or its URL. What cannot be read is skipped and listed in `Ranking.skipped`.
             explain: find for each hit the sections that match.
@@ -356,6 +357,7 @@ class Model:
                 encoded first, and `Ranking.unencoded` says how many were left; None encodes all.
             password: of encrypted PDFs.
             ocr: which pages are read by OCR, as for `read`; an index keeps what was read when it was made.
+            within: folders, links resolved, in one of which a file must lie; empty follows links anywhere.
             on_read: called with the documents of `ignore.like` and the query, before the search.
             progress: called with the number of files just done, from any thread.
             clock: says meanwhile how far reading and encoding files are.
@@ -368,21 +370,23 @@ class Model:
         narrowed = replace(chosen or ALL, glob=glob or (chosen or ALL).glob)
         with stage("opening the model"):
             encoder = self._load(ahead=False)
-        with _opened(corpus, narrowed.glob, "search in", ignore) as (documents, unlisted):
+        with _opened(corpus, narrowed.glob, "search in", ignore, within) as (documents, unlisted):
             is_index = not isinstance(documents, tuple)
             if is_index:
                 documents.check_model(encoder)
             profile: Any = field if field in (None, "corpus") else _field(field, encoder)
             templates, boilerplate = read_templates(ignore, password, ocr)
             reader = CorpusReader(password, boilerplate, ocr)
-            encoding = encode_query(query, encoder, reader)
-            tell(on_read, *templates, encoding.document)
+            if isinstance(query, str | Path | Document):
+                looked = None if clock is None else lambda _: clock.count_encoded(0)
+                query = encode_query(query, encoder, reader, progress=looked)
+            tell(on_read, *templates, query.document)
             options: dict[str, Any] = {"chosen": narrowed, "field": profile, "progress": progress}
             options |= {"top": top, "min_score": min_score, "explain": explain}
             if is_index:
-                return rank_index(encoding, documents, encoder, **options)
+                return rank_index(query, documents, encoder, **options)
             options |= {"reader": reader, "budget": budget, "clock": clock}
-            ranking = rank_files(encoding, documents, encoder, **options)
+            ranking = rank_files(query, documents, encoder, **options)
         return replace(ranking, skipped=(*unlisted, *ranking.skipped))
 
     @checked
@@ -576,7 +580,11 @@ def _field(name_or_folder: str | Path | None, encoder: colde_cli.types.DocumentE
 
 @contextmanager
 def _opened(
-    corpus: Places, glob: str | None, purpose: str, ignore: IgnoreOptions = NOTHING_IGNORED
+    corpus: Places,
+    glob: str | None,
+    purpose: str,
+    ignore: IgnoreOptions = NOTHING_IGNORED,
+    within: Sequence[Path] = (),
 ) -> Iterator[tuple[Any, tuple[colde_cli.types.Skipped, ...]]]:
     """The files of a corpus, with the folders that cannot be listed; or the index that it is, open."""
     from colde_cli.corpus.finding import find_files, is_index
@@ -584,7 +592,7 @@ def _opened(
     places = one_or_more(corpus)
     index = next((place for place in places if is_index(place)), None)
     if index is None:
-        yield find_files(places, glob, purpose)
+        yield find_files(places, glob, purpose, within)
         return
     if len(places) > 1:
         raise OptionError(f"{index} is an index and is searched alone; name nothing else beside it.")

@@ -197,7 +197,7 @@ def test_names_dates_sizes_sections_and_scores_choose(
     for service in both:
         answer = service.post("/v1/rank", files={"file": ("q.md", QUERY)}, data=asked)
         if found is None:
-            problem(answer, 422, "No document of the corpus")
+            problem(answer, 422, "the corpus")
         else:
             assert {hit["path"] for hit in valid("colde.rank.1", answer)["results"]} == found
 

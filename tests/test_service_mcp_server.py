@@ -24,7 +24,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from colde_cli import Cache, IgnoreOptions, Model, read
 from colde_cli.errors import MissingFileError, OptionError
-from colde_cli.service.corpus import Wanted
+from colde_cli.service.corpus import ServedCorpus, Wanted
 from colde_cli.service.mcp_server import Library, create_server
 from colde_cli.settings import INDEX_FILE
 from colde_cli.types import Encoder
@@ -195,6 +195,30 @@ def test_a_relative_path_begins_at_the_first_folder_that_has_it(tmp_path: Path, 
         library.path("c.md")
     (two / "c.md").write_text("# Pumps\n\nThe pump rests.\n")
     assert library.path("c.md") == two / "c.md"
+
+
+def test_a_folder_that_cannot_be_listed_is_named(
+    tmp_path: Path, cached_encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To clients of the service and to agents: their rankings say that they are not of everything."""
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text("# Pumps\n\nThe pump lifts water into the tower.\n")
+    shut, list_folder = tmp_path / "shut", os.scandir
+    shut.mkdir()
+
+    def scandir(folder: Any) -> Any:  # of root too, whom permissions do not stop
+        if folder == str(shut):
+            raise PermissionError(13, "Permission denied", str(shut))
+        return list_folder(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    model = Model(cached_encoder)
+    for ranking in (
+        Library([tmp_path], model).rank("a.md", str(tmp_path), Wanted()),
+        ServedCorpus(tmp_path, cached_encoder).rank(model.encode(tmp_path / "a.md"), Wanted()),
+    ):
+        assert [Path(hit.path).name for hit in ranking.results] == ["b.md"]
+        assert [(item.path, item.reason) for item in ranking.skipped] == [(str(shut), "Permission denied")]
 
 
 @pytest.mark.slow

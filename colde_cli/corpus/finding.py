@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -11,7 +12,6 @@ from fnmatch import fnmatchcase
 from functools import cache
 from glob import glob as expand
 from pathlib import Path
-from typing import Any
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.formats import OF_SUFFIX, SEARCHED_SUFFIXES
@@ -26,7 +26,8 @@ LANCE = ".lance"
 """How the name of a data set of Lance ends."""
 APPLICATION = 0x434F4C44  # "COLD": SQLite keeps it in the head of the file of an index
 _URL = re.compile(r"(s3|gs|az|abfss)://")
-_LARGEST_INTEGER = 2**63 - 1  # that SQLite keeps
+_LARGEST = 2**63 - 1  # whole number that SQLite keeps
+_SIGNS: dict[str, Callable[[int, int], bool]] = {">=": operator.ge, "<": operator.lt, "<=": operator.le}
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,37 +275,34 @@ class Filter:
         named = self.glob is None or in_glob(path, root, self.glob)
         return named and (self.section is None or has_section(headings, self.section))
 
-    def condition(self) -> tuple[str, list[Any]]:
+    def condition(self) -> tuple[str, list[str]]:
         """The condition on `documents d` and `contents c` of an index as SQL, and its parameters."""
-        tests = {
-            "d.mtime_ns >= ?": self.changed_after,
-            "d.mtime_ns < ?": self.changed_before,
-            "d.size >= ?": self.least_size,
-            "d.size <= ?": self.most_size,
-            "in_glob(d.path, r.path, ?)": self.glob,
-            "has_section(c.headings, ?)": self.section,
-        }
-        wanted = {
-            test: max(-_LARGEST_INTEGER, min(_LARGEST_INTEGER, value)) if isinstance(value, int) else value
-            for test, value in tests.items()
-            if value is not None
-        }
-        return " AND ".join(wanted) or "1", list(wanted.values())
+        patterns = {"in_glob(d.path, r.path, ?)": self.glob, "has_section(c.headings, ?)": self.section}
+        wanted = {test: pattern for test, pattern in patterns.items() if pattern is not None}
+        tests = [f"d.{column} {sign} {value}" for column, sign, value in self.bounds]
+        return " AND ".join([*tests, *wanted]) or "1", list(wanted.values())
+
+    @property
+    def bounds(self) -> tuple[tuple[str, str, int], ...]:
+        """The conditions on time and size: a column of an index, a sign of SQL, and a value that SQL can hold."""
+        tests = (
+            ("mtime_ns", ">=", self.changed_after),
+            ("mtime_ns", "<", self.changed_before),
+            ("size", ">=", self.least_size),
+            ("size", "<=", self.most_size),
+        )
+        return tuple(
+            (column, sign, max(-_LARGEST, min(_LARGEST, value))) for column, sign, value in tests if value is not None
+        )
 
     def takes_file(self, path: Path) -> bool:
         """Whether a file has the time and the size; one that is out of reach is taken, as reading it says why."""
-        if (self.changed_after, self.changed_before, self.least_size, self.most_size) == (None,) * 4:
-            return True
         try:
-            status = path.stat()
+            status = path.stat() if self.bounds else None
         except OSError:
-            return True
-        time, size = status.st_mtime_ns, status.st_size
-        return (
-            (self.changed_after is None or time >= self.changed_after)
-            and (self.changed_before is None or time < self.changed_before)
-            and (self.least_size is None or size >= self.least_size)
-            and (self.most_size is None or size <= self.most_size)
+            status = None
+        return status is None or all(
+            _SIGNS[sign](getattr(status, f"st_{column}"), value) for column, sign, value in self.bounds
         )
 
     def takes_document(self, document: Document) -> bool:

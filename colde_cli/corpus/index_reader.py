@@ -28,7 +28,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import quote
 from warnings import warn
 
 import numpy as np
@@ -38,6 +37,7 @@ from colde_cli.corpus.finding import ALL, Filter, Skipped, has_section, in_glob,
 from colde_cli.corpus.records import Card, mode_of
 from colde_cli.corpus.stores import DocumentStore, IndexedDocument, IndexedModel, Kept, damaged, decoded, shown_path
 from colde_cli.errors import BadIndexError
+from colde_cli.files import cannot_lock, open_sqlite
 from colde_cli.settings import INDEX_FILE
 
 FORMAT = 2
@@ -119,7 +119,7 @@ class Index(DocumentStore):
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self.folder, self.place, self.connection = folder, str(folder), connection
         self._depth = 0
-        self._unlocked = _file_state(folder) if _cannot_lock(folder) else None
+        self._unlocked = _file_state(folder) if cannot_lock(folder / INDEX_FILE) else None
         connection.create_function("in_glob", 3, in_glob, deterministic=True)
         connection.create_function("has_section", 2, has_section, deterministic=True)
 
@@ -317,21 +317,7 @@ class Index(DocumentStore):
 
 def connect(folder: Path, mode: str = "rw") -> sqlite3.Connection:
     """Open the file of an index, in autocommit mode; SQLite undoes what a killed writer left half-done."""
-    file = folder / INDEX_FILE
-    options = f"mode={mode}"
-    if _cannot_lock(folder):
-        options += "&immutable=1"
-    name = quote(os.fsencode(file.absolute()))
-    return sqlite3.connect(
-        f"file:{name}?{options}", uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
-    )
-
-
-def _cannot_lock(folder: Path) -> bool:
-    """Whether SQLite can lock nothing here: nobody writes, so there is no log, and this user may not make one."""
-    writable = os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
-    file = folder / INDEX_FILE
-    return not writable and _is_logged(file) and not file.with_name(f"{INDEX_FILE}-wal").exists()
+    return open_sqlite(folder / INDEX_FILE, mode, _WAIT, isolation_level=None)
 
 
 def _file_state(folder: Path) -> tuple[int, int] | None:
@@ -340,15 +326,6 @@ def _file_state(folder: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return facts.st_size, facts.st_mtime_ns
-
-
-def _is_logged(file: Path) -> bool:
-    """Whether a file of SQLite is written through a write-ahead log, which its head says."""
-    try:
-        with file.open("rb") as opened:
-            return opened.read(19)[18:] == b"\x02"
-    except OSError:
-        return False
 
 
 @contextmanager

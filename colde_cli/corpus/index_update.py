@@ -28,7 +28,7 @@ from colde_cli.corpus.finding import LANCE, Skipped, headings_of, is_lance
 from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.index_writer import check_losses, list_files, writing
 from colde_cli.corpus.lance_store import LanceIndex
-from colde_cli.corpus.lance_writer import MAX_LEARNED_FROM, WorkingIndex, working
+from colde_cli.corpus.lance_writer import WorkingIndex, working
 from colde_cli.corpus.pipeline import (
     CorpusReader,
     StageClock,
@@ -38,21 +38,20 @@ from colde_cli.corpus.pipeline import (
     encode_files,
     skipping,
 )
-from colde_cli.corpus.records import pack, reading_digest, text_record, vector_record
-from colde_cli.corpus.stores import shown_path
+from colde_cli.corpus.records import reading_digest, text_record, vector_record
+from colde_cli.corpus.stores import MAX_LEARNED_FROM, field_source, learned_field, shown_path
 from colde_cli.documents.document import Document, document_of, kept_title
 from colde_cli.documents.passages import passages
 from colde_cli.documents.pdf.scans import available, chosen
 from colde_cli.documents.sandbox import readers
 from colde_cli.documents.stages import stage
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
-from colde_cli.encoder.loading import learn_field
 from colde_cli.encoder.vector_cache import digest, file_digest
 from colde_cli.errors import MissingExtraError, MissingFileError, OptionError
-from colde_cli.scoring.profile import MIN_DOCUMENTS
-from colde_cli.settings import CORPUS, usable_cores
+from colde_cli.settings import usable_cores
 
-_STAGES = ("scan", "hash", "encode", "write", "profile", "candidates")
+STAGES = ("scan", "hash", "encode", "write", "profile", "candidates")
+"""Whose seconds an update gives."""
 _WINDOW = 64  # files hashed together
 _COMMIT_SECONDS, _COMMIT_BYTES = 3.0, 32_000_000
 _BATCH = 16  # documents encoded together
@@ -227,8 +226,9 @@ class _Update:
             gone = "DELETE FROM documents WHERE path NOT IN (SELECT path FROM found)"
             self._counts["removed"] = self._sql(gone).rowcount
             self._dirty |= self._counts["removed"] > 0
-            with self._timed("profile"):
-                self._learn()
+            if not isinstance(self._index, WorkingIndex):
+                with self._timed("profile"):
+                    self._learn()
             self._commit()
             with self._timed("candidates"):
                 if isinstance(self._index, WorkingIndex):
@@ -246,7 +246,7 @@ class _Update:
             **self._counts,
             failed=tuple(sorted(self._failed, key=lambda item: item.path)),
             unlisted=unlisted,
-            seconds={name: self._clock.seconds(f"index: {name}") for name in _STAGES},
+            seconds={name: self._clock.seconds(f"index: {name}") for name in STAGES},
             times=self._clock.times,
         )
 
@@ -505,27 +505,21 @@ class _Update:
 
     def _learn(self) -> None:
         """Learn the field profile, if the documents that it is learned from are others than before."""
-        statistics = self._encoder.statistics
-        if statistics is None:
-            return
         rows = self._sql(
-            "SELECT min(d.number), c.key FROM documents d JOIN contents c ON c.number = d.content"
+            "SELECT c.key, min(d.number) FROM documents d JOIN contents c ON c.number = d.content"
             " GROUP BY c.key ORDER BY c.key LIMIT ?",
             (MAX_LEARNED_FROM,),
         ).fetchall()
-        source = digest(self._encoder.family, statistics.fingerprint.encode(), *(key for _, key in rows))
+        source = field_source([key for key, _ in rows], self._encoder)
         known = self._sql("SELECT learned_from FROM profile").fetchone()
-        if (known is None and len(rows) < MIN_DOCUMENTS) or (known is not None and known[0] == source):
+        if source == (known and known[0]):
             return
         self._dirty = True
         self._sql("DELETE FROM profile")
-        if len(rows) < MIN_DOCUMENTS:
-            return
-        cards = self._index.cards([number for number, _ in rows])
-        profile = learn_field(CORPUS, [cards[number] for number, _ in rows], self._encoder).profile
-        record = zlib.compress(pack({}, profile.arrays), 1)
-        values = (statistics.fingerprint, source, profile.documents, zlib.crc32(record), record)
-        self._sql("INSERT INTO profile VALUES (?, ?, ?, ?, ?)", values)
+        if source is not None:
+            cards = self._index.cards([number for _, number in rows])
+            values = learned_field((cards[number] for _, number in rows), source, self._encoder)
+            self._sql("INSERT INTO profile VALUES (?, ?, ?, ?, ?)", values)
 
     def _record(self, path: Path) -> bytes:
         document = self._reader.read(path)

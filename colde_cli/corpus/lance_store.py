@@ -331,13 +331,7 @@ class LanceIndex(DocumentStore):
 
 def _bounds(chosen: Filter) -> Iterator[str]:
     """The conditions of a filter on time and size."""
-    tests = {
-        "mtime_ns >=": chosen.changed_after,
-        "mtime_ns <": chosen.changed_before,
-        "size >=": chosen.least_size,
-        "size <=": chosen.most_size,
-    }
-    return (f"{test} {value}" for test, value in tests.items() if value is not None)
+    return (f"{column} {sign} {value}" for column, sign, value in chosen.bounds)
 
 
 def _has_index(dataset: Any, column: str) -> bool:  # noqa: ANN401

@@ -11,15 +11,11 @@ import os
 import secrets
 import sqlite3
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from colde_cli.corpus.finding import in_glob, is_lance
 from colde_cli.corpus.first_stage import NO_TERMS
@@ -40,17 +36,11 @@ from colde_cli.corpus.lance_store import (
     storage_options,
     term_text,
 )
-from colde_cli.corpus.records import Card, pack, unpack
-from colde_cli.corpus.stores import EXACT, shown_path
+from colde_cli.corpus.records import Card, unpack
+from colde_cli.corpus.stores import EXACT, MAX_LEARNED_FROM, field_source, learned_field, shown_path
 from colde_cli.encoder.encoding import DocumentEncoder
-from colde_cli.encoder.loading import learn_field
-from colde_cli.encoder.vector_cache import digest
 from colde_cli.errors import BadIndexError, ColdeError, OptionError
-from colde_cli.scoring.profile import MIN_DOCUMENTS
-from colde_cli.settings import CORPUS
 
-MAX_LEARNED_FROM = 2_000
-"""Documents that the field profile of an index is learned from: those with the smallest hashes."""
 _SENT_BYTES, _SENT_SECONDS = 64_000_000, 30.0
 _SENT_ROWS = 1_000  # documents in one version at most
 _RETRIES = 30  # of a commit, after those of other writers
@@ -71,7 +61,6 @@ _TRIGGERS = {
     "INSERT ON roots": "VALUES ('root', new.path)",
     "UPDATE ON roots": "VALUES ('root', new.path)",
     "DELETE ON roots": "VALUES ('root', old.path)",
-    "INSERT ON profile": "VALUES ('field', x'')",
 }
 """What is noted in the table `dirty`, and after which change."""
 _FILES = "source = '' AND kind IN ('document', 'unread')"
@@ -243,32 +232,33 @@ class Target:
                     continue
                 dataset.delete(f"id = '{row['id']}' AND checked_ns < {row['checked_ns_max']}")
 
-    def learn(self) -> None:
+    def _learn(self, opened: LanceIndex) -> None:
         """Learn the field profile, if the documents that it is learned from are others than before."""
-        opened, statistics = self.open(), self._encoder.statistics
-        if opened is None or statistics is None:
-            return
         numbers: dict[bytes, int] = {}
         for row in opened.rows(("key",)):
             numbers.setdefault(row["key"], row["_rowid"])
         keys = sorted(numbers)[:MAX_LEARNED_FROM]
-        source = digest(self._encoder.family, statistics.fingerprint.encode(), *keys)
-        known = opened.profile_row()
-        if len(keys) < MIN_DOCUMENTS or (known is not None and known["key"] == source):
-            return
-        cards = opened.cards([numbers[key] for key in keys])
-        profile = learn_field(CORPUS, list(cards.values()), self._encoder).profile
-        record = zlib.compress(pack({}, profile.arrays), 1)
-        self.merge([_field_row((statistics.fingerprint, source, profile.documents, zlib.crc32(record), record))])
+        source, known = field_source(keys, self._encoder), opened.profile_row()
+        if source is not None and (known is None or known["key"] != source):
+            cards = opened.cards([numbers[key] for key in keys])
+            learned = learned_field(cards.values(), source, self._encoder)
+            field = dict(zip(("title", "key", "words", "text_checksum", "text"), learned, strict=True))
+            about_it = {"id": row_id("", b"", "field"), "kind": "field", "source": "", "checked_ns": time.time_ns()}
+            self.merge([about_it | field])
 
-    def finish(self) -> None:
-        """Drop rows of files that are gone, and bring the indexes for the first stage up to date.
+    def finish(self) -> int:
+        """Learn the field, drop rows of files that are gone, and bring the indexes for the first stage up to date.
 
         Another writer may do the same meanwhile: what it has done need not be done again.
+
+        Returns:
+            How many documents there are.
         """
         opened = self.open()
         if opened is None:
-            return
+            return 0
+        self._learn(opened)
+        opened = LanceIndex.open(self.place)
         dataset = opened.dataset
         with suppress(OSError, RuntimeError):
             if dataset.count_rows("kind = 'gone'"):
@@ -285,6 +275,7 @@ class Target:
                 partitions = max(1, count // _PARTITION)
                 dataset.create_index("vector", "IVF_SQ", metric="dot", num_partitions=partitions)
             dataset.optimize.optimize_indices()
+        return count
 
 
 _WORDS = {
@@ -331,10 +322,6 @@ class WorkingIndex(Index):
             followed = {path: number for number, path in run("SELECT number, path FROM roots")}
             for row in self._known.rows(_KNOWN, f"{DOCUMENT} OR (kind = 'unread' AND source = '')"):
                 self._take(row, followed)
-            field = self._known.profile_row()
-            if field is not None:
-                names = ("title", "key", "words", "text_checksum", "text")
-                run("INSERT INTO profile VALUES (?, ?, ?, ?, ?)", tuple(field[name] for name in names))
         run("COMMIT")
         run(_DIRTY)
         for number, (change, noted) in enumerate(_TRIGGERS.items()):
@@ -383,7 +370,7 @@ class WorkingIndex(Index):
         self._sent = time.monotonic()
 
     def _row(self, kind: str, path: bytes) -> Row:
-        """The row of a document, a root or the field as it is now; of one that is gone, a row that says so."""
+        """The row of a document or a root as it is now; of one that is gone, a row that says so."""
         now, source = time.time_ns(), self._target.source
         gone = {"id": row_id(source, path, kind), "kind": "gone", "source": source, "path": path, "checked_ns": now}
         if kind == "document":
@@ -391,12 +378,8 @@ class WorkingIndex(Index):
             found = cursor.fetchone()
             names = [name for name, *_ in cursor.description]
             return gone if found is None else dict(zip(names, found, strict=True))
-        if kind == "root":
-            found = self.connection.execute("SELECT glob FROM roots WHERE path = ?", (path,)).fetchone()
-            return gone if found is None else {**gone, "kind": kind, "title": found[0]}
-        names = ["title", "key", "words", "text_checksum", "text"]
-        found = self.connection.execute("SELECT * FROM profile").fetchone()
-        return gone if found is None else {**gone, "kind": kind, **dict(zip(names, found, strict=True))}
+        found = self.connection.execute("SELECT glob FROM roots WHERE path = ?", (path,)).fetchone()
+        return gone if found is None else {**gone, "kind": kind, "title": found[0]}
 
     def _bring_records(self, rows: Sequence[Row]) -> None:
         """Bring records that only the data set has: of documents that were renamed, copied or looked at again."""
@@ -413,25 +396,10 @@ class WorkingIndex(Index):
                     raise BadIndexError(f"{self.place} was changed meanwhile; run colde index again, which goes on.")
                 row.update({name: kept[row["key"]][name] for name in columns})
 
-    def cards(self, numbers: Sequence[int] | NDArray[np.int64]) -> dict[int, Card]:
-        """See `DocumentStore`; the vectors come from the data set."""
-        self.send()
-        paths = {
-            path: number
-            for (number, path) in self.connection.execute("SELECT number, path FROM documents WHERE content > 0")
-        }
-        known = self._target.open()
-        wanted = set(map(int, numbers))
-        rows = known.rows(("path",), f"{DOCUMENT} AND source = ''") if known is not None else ()
-        places = {row["_rowid"]: paths[row["path"]] for row in rows if paths.get(row["path"]) in wanted}
-        return {} if known is None else {places[at]: card for at, card in known.cards(sorted(places)).items()}
-
     def finish(self) -> int:
         """Send the rest, and bring the data set in order; return how many documents it has."""
         self.send()
-        self._target.finish()
-        known = self._target.open()
-        return 0 if known is None else known.count()
+        return self._target.finish()
 
 
 @contextmanager
@@ -499,12 +467,7 @@ def send_index(
                 written += len(block)
                 if progress is not None:
                     progress(len(block))
-        opened = target.open()
-        if opened is not None and opened.profile_row() is None:
-            _send_field(index, target)
-        target.finish()
-        opened = target.open()
-        return len(changed) + len(gone), 0 if opened is None else opened.count()
+        return len(changed) + len(gone), target.finish()
 
 
 def _origin(folder: Path) -> str:
@@ -544,15 +507,3 @@ def _is_missing(path: bytes) -> bool:
     except OSError:
         return False
     return False
-
-
-def _field_row(values: Sequence[Any]) -> Row:
-    """The row of the field, from one of the table `profile`."""
-    kept = dict(zip(("title", "key", "words", "text_checksum", "text"), values, strict=True))
-    return {"id": row_id("", b"", "field"), "kind": "field", "source": "", "checked_ns": time.time_ns(), **kept}
-
-
-def _send_field(index: Index, target: Target) -> None:
-    found = index.connection.execute("SELECT * FROM profile").fetchone()
-    if found is not None:
-        target.merge([_field_row(found)])

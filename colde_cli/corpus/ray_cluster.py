@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from colde_cli.corpus.finding import LANCE, Skipped, fits, is_lance, unlisted, walk
-from colde_cli.corpus.index_update import IndexUpdate, LookedAt, content_row, ocr_of
+from colde_cli.corpus.index_update import STAGES, IndexUpdate, LookedAt, content_row, ocr_of
 from colde_cli.corpus.lance_store import LanceIndex, Row, open_dataset, row_id, storage_options
 from colde_cli.corpus.lance_writer import Target, table_of
 from colde_cli.corpus.pipeline import CorpusReader, StageClock, encode_each, skipping
@@ -192,24 +192,18 @@ def update_on_cluster(
     _commit(target, waiting)
     removed = target.drop_gone(roots, drop_missing)
     target.drop_twice()
-    with clock.stage("index: profile"):
-        target.learn()
     with clock.stage("index: candidates"):
-        target.finish()
-    names = ("scan", "hash", "encode", "write", "profile", "candidates")
-    seconds = {name: clock.seconds(f"index: {name}") for name in names}
-    opened = target.open()
-    documents, encoded = 0 if opened is None else opened.count(), sum(counts.values())
+        documents = target.finish()
     return IndexUpdate(
         place,
         documents,
         **counts,
         renamed=0,
         removed=removed,
-        encoded=encoded,
+        encoded=sum(counts.values()),
         failed=tuple(sorted(named["failed"], key=lambda item: item.path)),
         unlisted=tuple(sorted(named[_UNLISTED], key=lambda item: item.path)),
-        seconds=seconds,
+        seconds={name: clock.seconds(f"index: {name}") for name in STAGES},
         times=clock.times,
     )
 

@@ -5,7 +5,7 @@ record that is damaged, or of another layout, is made again. The cache has two p
 of every document and everything of a few:
 
     card   title, warnings, document vector, chunk vectors and weighted words
-    full   everything in `Encoding`
+    full   what else is in `Encoding`
 
 There is also one record for the field profile of a whole corpus.
 
@@ -51,7 +51,7 @@ Header = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
 Opened = TypeVar("Opened")
 
-FORMAT = 7
+FORMAT = 8
 """Number of the layout of records, a part of their keys: raise it with every change of their names or order."""
 
 
@@ -134,7 +134,7 @@ def _restored(name: str, arrays: Arrays) -> FloatArray:
     return restored
 
 
-def _words(source: Card | Encoding) -> list[tuple[str, Terms]]:
+def _words(source: Encoding) -> list[tuple[str, Terms]]:
     """The weighted words by name; none for a model without a lexicon."""
     named = (("terms", source.terms), ("opening", source.opening))
     return [(name, terms) for name, terms in named if terms is not None]
@@ -275,17 +275,40 @@ class Store:
 
     def encoding(self, path: Path, key: bytes) -> Encoding | None:
         """The encoding of a file, if it is known."""
-        name = digest(b"full", key)
-        return open_encoding(self._get([name]).get(name), path)
+        names = [digest(part, key) for part in (b"card", b"full")]
+        card, full = map(self._get(names).get, names)
+        vectors = _opened(card, path, lambda _, __, arrays: arrays)
+
+        def make(path: Path, header: Header, arrays: Arrays) -> Encoding:
+            document = document_of(str(path), path.name, header)
+            tokens = np.split(arrays["ids"], np.cumsum(arrays["lengths"])[:-1])
+            chunks = []
+            for index, ((section, position, start, end), ids) in enumerate(zip(header["chunks"], tokens, strict=True)):
+                span = Span(start, end)
+                chunks.append(Chunk(index, section, position, span, tuple(ids.tolist()), document.pages_of(span)))
+            return encoding_of(document, tuple(chunks), {**arrays, **(vectors or {})})
+
+        return _opened(full, path, make)
 
     def keep(self, key: bytes, encoding: Encoding) -> None:
         """Keep the encoding of a file."""
         if self._cache is None:
             return
-        title, card = kept_title(encoding.document), Card.of(encoding)
-        arrays = {name: getattr(card, name) for name in _CARD_ARRAYS} | _word_arrays(card)
-        packed = pack({"title": title, "warnings": card.warnings}, arrays)
-        self._cache.put({digest(b"card", key): packed, digest(b"full", key): pack_encoding(encoding, title)})
+        document, chunks, title = encoding.document, encoding.chunks, kept_title(encoding.document)
+        vectors: Arrays = {name: getattr(encoding, name) for name in _CARD_ARRAYS}
+        for name, terms in _words(encoding):
+            vectors |= {f"{name}_buckets": terms.buckets, f"{name}_weights": terms.weights}
+        places = [[chunk.section, chunk.position, chunk.span.start, chunk.span.end] for chunk in chunks]
+        rest: Arrays = {
+            "ids": np.array([token for chunk in chunks for token in chunk.ids], np.int32),
+            "lengths": np.array([len(chunk.ids) for chunk in chunks], np.int32),
+            "section_vectors": encoding.section_vectors,
+        }
+        records = {
+            digest(b"card", key): pack({"title": title, "warnings": document.report.warnings}, vectors),
+            digest(b"full", key): pack({**document_header(document, title), "chunks": places}, rest),
+        }
+        self._cache.put(records)
 
     def profile(self, name: str, fingerprint: str, keys: Sequence[bytes]) -> FieldProfile | None:
         """The profile of the files with these keys, ascending, if it is known.
@@ -336,46 +359,6 @@ def _opened(blob: bytes | None, path: Path, make: Callable[[Path, Header, Arrays
         return make(path, *unpacked) if unpacked is not None else None
     except (KeyError, TypeError, ValueError):
         return None
-
-
-def open_encoding(record: bytes | None, path: Path) -> Encoding | None:
-    """The encoding of a record; None if it is missing, damaged or of another layout."""
-
-    def make(path: Path, header: Header, arrays: Arrays) -> Encoding:
-        document = document_of(str(path), path.name, header)
-        tokens = np.split(arrays["ids"], np.cumsum(arrays["lengths"])[:-1])
-        chunks = []
-        for index, ((section, position, start, end), ids) in enumerate(zip(header["chunks"], tokens, strict=True)):
-            span = Span(start, end)
-            pages = document.pages_of(span)
-            chunks.append(Chunk(index, section, position, span, tuple(ids.tolist()), pages))
-        return encoding_of(document, tuple(chunks), arrays)
-
-    return _opened(record, path, make)
-
-
-def pack_encoding(encoding: Encoding, title: str) -> bytes:
-    """The record of an encoding; `title` is "" where it is only the name of a file."""
-    chunks = encoding.chunks
-    header = document_header(encoding.document, title)
-    header["chunks"] = [[chunk.section, chunk.position, chunk.span.start, chunk.span.end] for chunk in chunks]
-    arrays: Arrays = {
-        "ids": np.array([token for chunk in chunks for token in chunk.ids], np.int32),
-        "lengths": np.array([len(chunk.ids) for chunk in chunks], np.int32),
-        "chunk_vectors": encoding.chunk_vectors,
-        "centred_unit_vectors": encoding.centred_unit_vectors,
-        "section_vectors": encoding.section_vectors,
-        "document_vector": encoding.document_vector,
-        "domains": encoding.domains,
-    }
-    return pack(header, arrays | _word_arrays(encoding))
-
-
-def _word_arrays(source: Card | Encoding) -> Arrays:
-    arrays: Arrays = {}
-    for name, terms in _words(source):
-        arrays |= {f"{name}_buckets": terms.buckets, f"{name}_weights": terms.weights}
-    return arrays
 
 
 def check_profile_folder(folder: Path) -> None:

@@ -20,12 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.corpus.finding import ALL, Filter, Skipped, file_identity
-from colde_cli.corpus.records import Arrays, Card, Header, encoding_of, passages_of, unpack
+from colde_cli.corpus.records import Arrays, Card, Header, encoding_of, pack, passages_of, unpack
 from colde_cli.documents.document import Document, document_of
 from colde_cli.documents.passages import Passage
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
+from colde_cli.encoder.loading import learn_field
+from colde_cli.encoder.vector_cache import digest
 from colde_cli.errors import BadIndexError, called
-from colde_cli.scoring.profile import Field, FieldProfile
+from colde_cli.scoring.profile import MIN_DOCUMENTS, Field, FieldProfile
 from colde_cli.settings import CORPUS
 
 FloatArray = NDArray[np.float32]
@@ -35,6 +37,8 @@ EXACT = 1_000
 """Maximum number of documents of an index that is searched by exact scores alone."""
 SCORED = 300
 """Number of candidates that get an exact score; twice the number of hits asked for, if that is more."""
+MAX_LEARNED_FROM = 2_000
+"""Documents that the field profile of an index is learned from: those with the smallest hashes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -267,6 +271,20 @@ class DocumentStore(ABC):
             _, arrays = unpack(zlib.decompress(record)) or ({}, {})
             profile = FieldProfile.of_arrays(CORPUS, documents, statistics.fingerprint, arrays)
             return Field(profile, statistics)
+
+
+def field_source(keys: Sequence[bytes], encoder: DocumentEncoder) -> bytes | None:
+    """What stands for a field that is learned from the contents with these keys, ascending; None if there is none."""
+    if encoder.statistics is None or len(keys) < MIN_DOCUMENTS:
+        return None
+    return digest(encoder.family, encoder.statistics.fingerprint.encode(), *keys)
+
+
+def learned_field(cards: Iterable[Card], source: bytes, encoder: DocumentEncoder) -> tuple[str, bytes, int, int, bytes]:
+    """Learn a field: its fingerprint, `field_source`, number of documents, checksum and record, as indexes keep it."""
+    profile = learn_field(CORPUS, list(cards), encoder).profile
+    record = zlib.compress(pack({}, profile.arrays), 1)
+    return profile.fingerprint, source, profile.documents, zlib.crc32(record), record
 
 
 def shown_path(path: bytes) -> str:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli import settings
+from colde_cli.files import cannot_lock, open_sqlite
 
 _FILE = "colde-2.sqlite"
 _SCHEMA = """
@@ -183,13 +184,13 @@ class Cache:
         return self._connection
 
     def _fresh_connection(self) -> sqlite3.Connection:
-        if self.path.exists() and not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)):
-            self._read_only = True
-            # SQLite would make files for locks beside it; nobody here can write it, and it says so.
-            address = f"{self.path.resolve().as_uri()}?immutable=1"
-            return sqlite3.connect(address, uri=True, check_same_thread=False)
-        self.path.touch(mode=0o600)
-        connection = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
+        there = self.path.exists()
+        self._read_only = there and (cannot_lock(self.path) or not os.access(self.path, os.W_OK))
+        if not self._read_only:
+            self.path.touch(mode=0o600)
+        connection = open_sqlite(self.path, "rw", 30)
+        if self._read_only:
+            return connection
         try:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             connection.execute("PRAGMA journal_mode = WAL")

@@ -13,20 +13,8 @@ from typing import Any, Literal
 
 from colde_cli import Encoding, Filter, Model, Ranking, open_index
 from colde_cli.errors import DocumentError, MissingFileError, OptionError
-from colde_cli.types import (
-    CorpusReader,
-    DocumentEncoder,
-    DocumentStore,
-    HalfRead,
-    Skipped,
-    StageClock,
-    find_files,
-    is_index,
-    rank_files,
-    rank_index,
-)
+from colde_cli.types import DocumentEncoder, DocumentStore, HalfRead, Skipped, StageClock, find_files, is_index
 
-FieldName = Literal["corpus", "none"]
 Progress = Callable[[int], None]
 
 
@@ -53,18 +41,26 @@ class Wanted:
     min_score: float | None = None
     explain: bool = False
     chosen: Filter = dataclasses.field(default_factory=Filter)
-    field: FieldName = "corpus"
+    field: Literal["corpus"] | None = "corpus"
     budget: float | None = None
 
-    def options(self) -> dict[str, Any]:
-        """What folders and indexes are ranked with."""
-        return {
-            "top": self.top,
-            "min_score": self.min_score,
-            "explain": self.explain,
-            "field": "corpus" if self.field == "corpus" else None,
-            "chosen": self.chosen,
-        }
+    def ranking(
+        self,
+        model: Model,
+        query: Path | Encoding,
+        place: str | Path,
+        progress: Progress | None,
+        ocr: str | None,
+        within: Sequence[Path],
+    ) -> Ranking:
+        """The ranking of a folder or an index.
+
+        `progress` is called with the number of documents just done, and with 0 while one is being encoded, from any
+        thread; what it raises ends the work. `ocr` and `within` are those of `Model.rank`.
+        """
+        wanted: dict[str, Any] = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
+        clock = None if progress is None else StageClock(partial(progress, 0))
+        return model.rank(query, place, progress=progress, clock=clock, ocr=ocr, within=within, **wanted)
 
 
 class ServedCorpus:
@@ -83,6 +79,7 @@ class ServedCorpus:
         """
         place = Path(named)
         self.encoder, self.ocr, self._place, self._folder = encoder, ocr, place, place.resolve()
+        self._model = Model(encoder)
         self._index = None if not is_index(named) else str(named) if "://" in str(named) else place.absolute()
         self._lock = threading.Lock()
         self._known: tuple[str, Mapping[str, int]] = ("", {})
@@ -161,7 +158,7 @@ class ServedCorpus:
             path = self._files().get(name)
             if path is None:
                 raise MissingFileError(missing)
-            return Model(self.encoder).encode(path, ocr=self.ocr, progress=progress)
+            return self._model.encode(path, ocr=self.ocr, progress=progress)
         with open_index(self._index) as index, index.reading():
             number = self._numbers(index).get(name)
             if number is None:
@@ -169,28 +166,13 @@ class ServedCorpus:
             return index.encoding(number, self.encoder)
 
     def rank(self, query: Encoding, wanted: Wanted, progress: Progress | None = None) -> Ranking:
-        """Order the documents by their score with a query, of any document.
-
-        `progress` is called with the number of documents just done, and with 0 while one is being encoded, from any
-        thread; what it raises ends the work.
+        """Order the documents by their score with a query, of any document; `progress` is as for `Wanted.ranking`.
 
         Raises:
             OptionError: no document is chosen.
         """
-        if self._index is not None:
-            with open_index(self._index) as index:
-                ranking = rank_index(query, index, self.encoder, progress=progress, **wanted.options())
-        else:
-            ranking = rank_files(
-                query,
-                tuple(self._files(wanted.chosen.glob).values()),
-                self.encoder,
-                reader=CorpusReader(ocr=self.ocr),
-                budget=wanted.budget,
-                progress=progress,
-                clock=None if progress is None else StageClock(partial(progress, 0)),
-                **wanted.options(),
-            )
+        place = self._index or self._folder
+        ranking = wanted.ranking(self._model, query, place, progress, self.ocr, (self._folder,))
         if not ranking.searched and wanted.chosen != Filter():
             raise OptionError("No document of the corpus fits glob, dates, sizes and section.")
         return ranking

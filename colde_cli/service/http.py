@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from http import HTTPStatus
 from importlib.resources import files
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, File, Form, Query, UploadFile
 from fastapi.exceptions import RequestValidationError
@@ -31,7 +31,7 @@ from colde_cli.errors import (
     UnsupportedFormatError,
 )
 from colde_cli.service import web_page as page
-from colde_cli.service.corpus import FieldName, ServedCorpus, Wanted
+from colde_cli.service.corpus import ServedCorpus, Wanted
 from colde_cli.service.guard import COOKIE, Access, App, Guard
 from colde_cli.service.prometheus import Metrics
 from colde_cli.service.requests import (
@@ -193,13 +193,13 @@ def _add_rank(app: FastAPI, service: Service) -> None:
         k: Annotated[int, Form(ge=1, le=1000, description="Documents to list.")] = 10,
         min_score: Annotated[float | None, Form(ge=-1, le=1, description="List none below.")] = None,
         explain: Annotated[bool, Form(description="Find the sections that match.")] = False,
-        field: Annotated[FieldName, Form(description="Statistics to score with.")] = "corpus",
+        field: Annotated[Literal["corpus", "none"], Form(description="Statistics to score with.")] = "corpus",
         budget: Annotated[float | None, Form(ge=0, le=86_400, description=BUDGET_TEXT)] = None,
         password: Annotated[str | None, Form(max_length=1000, description="Of an encrypted PDF.")] = None,
     ) -> Response:
         """Order the documents of the corpus by their similarity to one: schema colde.rank/1."""
         query = Named(file, document, upload)
-        wanted = Wanted(k, min_score, explain, chosen, field, budget)
+        wanted = Wanted(k, min_score, explain, chosen, None if field == "none" else field, budget)
         ranking, sent = await service.rank(request.is_disconnected, query, wanted, password)
         headers = {UPLOAD: sent} if sent else {}
         return Response(_sent(result_json(ranking)), media_type="application/json", headers=headers)

@@ -9,7 +9,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any
@@ -20,12 +19,11 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ConfigDict, Field
 
-from colde_cli import Comparison, Model, Ranking, open_index, read
+from colde_cli import Comparison, Model, Ranking, read
 from colde_cli.errors import ColdeError, MissingFileError, OptionError
 from colde_cli.service.corpus import Progress, Wanted
 from colde_cli.service.requests import BUDGET_TEXT, DATE_TEXT, GLOB_TEXT, SECTION_TEXT, Workers, asked_filter
 from colde_cli.settings import VERSION
-from colde_cli.types import CorpusReader, StageClock, find_files, is_index, rank_files, rank_index
 from colde_cli.views.agent import (
     ComparisonAnswer,
     PassagesAnswer,
@@ -123,16 +121,7 @@ class Library:
 
     def rank(self, query: str, corpus: str, wanted: Wanted, progress: Progress | None = None) -> Ranking:
         """Order the documents of a folder or an index by their score with one; `progress` counts documents."""
-        path, place, options = self.path(query), self.path(corpus), {**wanted.options(), "progress": progress}
-        looked = None if progress is None else partial(progress, 0)
-        encoding = self._model.encode(path, ocr=self.ocr, progress=None if looked is None else lambda _: looked())
-        if is_index(place):
-            with open_index(place) as index:
-                return rank_index(encoding, index, self._model.encoder, **options)
-        files, _ = find_files(place, wanted.chosen.glob, within=self.roots)
-        clock = None if looked is None else StageClock(looked)
-        options |= {"reader": CorpusReader(ocr=self.ocr), "budget": wanted.budget, "clock": clock}
-        return rank_files(encoding, files, self._model.encoder, **options)
+        return wanted.ranking(self._model, self.path(query), self.path(corpus), progress, self.ocr, self.roots)
 
 
 def create_server(library: Library) -> MCPServer[Any]:
