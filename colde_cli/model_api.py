@@ -371,19 +371,15 @@ class Model:
         with stage("opening the model"):
             encoder = self._load(ahead=False)
         with _opened(corpus, narrowed.glob, "search in", ignore, within) as (documents, unlisted):
-            is_index = not isinstance(documents, tuple)
-            if is_index:
+            if not isinstance(documents, tuple):
                 documents.check_model(encoder)
-            profile: Any = field if field in (None, "corpus") else _field(field, encoder)
+            options: Any = {"chosen": narrowed, "top": top, "min_score": min_score, "explain": explain}
+            options |= {"field": field if field in (None, "corpus") else _field(field, encoder), "progress": progress}
             templates, boilerplate = read_templates(ignore, password, ocr)
             reader = CorpusReader(password, boilerplate, ocr)
-            if isinstance(query, str | Path | Document):
-                looked = None if clock is None else lambda _: clock.count_encoded(0)
-                query = encode_query(query, encoder, reader, progress=looked)
+            query = encode_query(query, encoder, reader, progress=None if clock is None else clock.look)
             tell(on_read, *templates, query.document)
-            options: dict[str, Any] = {"chosen": narrowed, "field": profile, "progress": progress}
-            options |= {"top": top, "min_score": min_score, "explain": explain}
-            if is_index:
+            if not isinstance(documents, tuple):
                 return rank_index(query, documents, encoder, **options)
             options |= {"reader": reader, "budget": budget, "clock": clock}
             ranking = rank_files(query, documents, encoder, **options)
@@ -580,11 +576,7 @@ def _field(name_or_folder: str | Path | None, encoder: colde_cli.types.DocumentE
 
 @contextmanager
 def _opened(
-    corpus: Places,
-    glob: str | None,
-    purpose: str,
-    ignore: IgnoreOptions = NOTHING_IGNORED,
-    within: Sequence[Path] = (),
+    corpus: Places, glob: str | None, purpose: str, ignore: IgnoreOptions = NOTHING_IGNORED, within: Sequence[Path] = ()
 ) -> Iterator[tuple[Any, tuple[colde_cli.types.Skipped, ...]]]:
     """The files of a corpus, with the folders that cannot be listed; or the index that it is, open."""
     from colde_cli.corpus.finding import find_files, is_index

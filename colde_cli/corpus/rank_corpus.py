@@ -195,19 +195,21 @@ def _excerpt(query: Encoding, section: int, other: Encoding, partner: int) -> st
 
 
 def encode_query(
-    source: str | Path | Document,
+    source: str | Path | Document | Encoding,
     encoder: DocumentEncoder,
     reader: CorpusReader = AS_IT_IS,
     *,
     progress: Progress | None = None,
 ) -> Encoding:
-    """Encode a file, or standard input for "-"; a file that the encoder's cache knows is not read again.
+    """Encode a file, or standard input for "-", unless it is; a file that the encoder's cache knows is not read again.
 
     `progress` is called with the number of chunks just encoded, from any thread.
 
     Raises:
         DocumentError: it cannot be read, or nothing of it is left.
     """
+    if isinstance(source, Encoding):
+        return source
     if isinstance(source, Document):
         return encoder.encode(reader.without_boilerplate(source), progress)
     path, store = Path(source), reader.store(encoder)
