@@ -12,11 +12,16 @@ passage. Reported in percent with Wilson's 95 % interval, for each set and kind,
     found           how often the highest pair of chunks, by cosine with shared wording, holds one part of
                     the passage on both sides; a passage often lies across chunks, whose pairs share nearly as much
     occlusion       how often the document score falls further without the planted chunk of B than without a random one
+
+With `--places N` the passage stands as a chunk of its own at N places of B instead, from first to last (§6.1,
+invariance to position): how far it raises the score and z's cosine with A on average, their spread over the places
+(highest less lowest; mean and most), and how much higher they are at the first place than at the last.
 """
 
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +33,8 @@ from rich.console import Console
 from rich.table import Table
 from script import arguments, machine
 
-from colde_cli.documents.document import Chunk, Document, Span
-from colde_cli.encoder.encoder import Encoder, without
+from colde_cli.documents.document import Chunk, Document, Part, Span, assemble
+from colde_cli.encoder.encoder import Encoder, rearranged, without
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.vector_cache import Cache
 from colde_cli.evaluation.data import LabelledPair, read_data, read_pairs
@@ -159,6 +164,38 @@ def examine(case: Case, folder: str, encoder: Encoder, seed: int) -> Finding:
     return Finding(folder, case.kind, first, found, occluded, changed_words(case.original, case.text))
 
 
+def planted_at(case: Case, places: int, encoder: Encoder) -> Values:
+    """Score and cosine of z with A, float [places + 1, 2]: of B with the passage at each place, and at last without."""
+    bodies = [case.b.text[item.body_start : item.span.end].replace(case.text, "", 1) for item in case.b.sections]
+    parts = [Part(item.heading, body, item.level) for item, body in zip(case.b.sections, bodies, strict=True)]
+    with_passage = assemble(case.b.path, case.b.title, [*parts, Part("", case.text)])
+    a, b = encoder.encode_many([case.a, with_passage])
+    own = [row for row, chunk in enumerate(b.chunks) if chunk.section < len(with_passage.sections) - 1]
+    passage = [row for row in range(len(b.chunks)) if row not in own]
+    starts = np.linspace(0, len(own), places).round().astype(int).tolist()
+    orders = [*([*own[:start], *passage, *own[start:]] for start in starts), own]
+    moved = [rearranged(b, order, encoder) for order in orders]
+    scores = document_scores([a] * len(moved), moved, encoder.config, encoder.domain_fields)
+    z = [float(a.document_vector @ item.document_vector) for item in moved]
+    return np.stack([scores, np.array(z)], axis=1).astype(np.float32)
+
+
+def report_places(found: Mapping[str, Sequence[Values]]) -> Table:
+    """A row for every set."""
+    figures = [
+        f"{name}\n{title}" for name in ("score", "z") for title in ("raised by", "spread", "most", "first − last")
+    ]
+    table = Table("set", "cases", *figures)
+    for name, rows in found.items():
+        placed, alone = np.stack([row[:-1] for row in rows]), np.stack([row[-1] for row in rows])
+        spread = np.ptp(placed, axis=1)
+        columns = (placed.mean(1) - alone, spread, placed[:, 0] - placed[:, -1])
+        means = [column.mean(0) for column in columns]
+        shown = [f"{value[of]:+.4f}" for of in (0, 1) for value in (*means[:2], spread.max(0), means[2])]
+        table.add_row(name, str(len(rows)), *shown)
+    return table
+
+
 def wilson(hits: int, count: int) -> tuple[float, float]:
     """The 95 % interval of a share (Wilson 1927)."""
     if not count:
@@ -202,17 +239,20 @@ def report(findings: Sequence[Finding]) -> Table:
 
 def main() -> None:
     """Measure and print."""
-    options = arguments(__doc__, "folders...", cases=200, model="colde-minilm-l6", split="test", seed=0)
+    options = arguments(__doc__, "folders...", cases=200, model="colde-minilm-l6", split="test", seed=0, places=0)
     console = Console(width=140)
-    findings = []
+    findings, found = [], defaultdict(list)
     with Cache.open() as cache:
         encoder = Encoder.load(options.model, cache=cache)
         each = -(-options.cases // len(options.folders))
         for folder in options.folders:
             for number, case in enumerate(cases(folder, options.split, each, options.seed)):
+                if options.places:
+                    found[folder.name].append(planted_at(case, options.places, encoder))
+                    continue
                 findings.append(examine(case, folder.name, encoder, options.seed + number))
     console.print(f"{machine()}, model {encoder.info}, {options.split} split, seed {options.seed}")
-    console.print(report(findings))
+    console.print(report_places(found) if options.places else report(findings))
 
 
 if __name__ == "__main__":
