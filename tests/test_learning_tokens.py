@@ -16,7 +16,6 @@ from colde_cli.learning.tokens import (
     bare_tokenizer,
     chunk_documents,
     learn_vocabulary,
-    tokenize_documents,
     vocabulary_size,
 )
 
@@ -36,7 +35,7 @@ def test_chunks_are_those_of_the_chunker(tokenizer: str) -> None:
 
     documents = [document(number) for number in range(5)]
     done: list[int] = []
-    store = tokenize_documents(documents, tokenizer, done.append).chunked(tokenizer, 16)
+    store = chunk_documents(documents, tokenizer, 16, done.append)
     assert sum(done) == 5
     chunker = Chunker(Tokenizer.from_str(tokenizer), 16)
     for number, one in enumerate(documents):

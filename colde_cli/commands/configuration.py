@@ -39,7 +39,7 @@ _REFUSED: Final = {
     name: reason
     for names, reason in (
         (
-            "annotate output prepare receipt reports compact drop-missing force forget overwrite",
+            "annotate output receipt reports compact drop-missing force forget overwrite",
             "it would write or delete without being asked",
         ),
         (

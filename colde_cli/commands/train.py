@@ -15,10 +15,9 @@ import typer
 from rich.console import Console
 
 from colde_cli.commands import options
-from colde_cli.commands.options import DEVICE_HELP, FOLDER_HELP, QUIET_HELP, option, require_extra
+from colde_cli.commands.options import DEVICE_HELP, QUIET_HELP, option, require_extra
 from colde_cli.errors import OptionError
 from colde_cli.settings import parse_duration, parse_size, resolve_model
-from colde_cli.views.output import refuse_inputs
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -175,23 +174,13 @@ def train(
         list[Path],
         typer.Argument(
             metavar="DATA...",
-            help="JSON Lines, plain or .gz: one document per line; folders of labelled sets; or a file of --prepare.",
+            help="JSON Lines, plain or .gz: one document per line; or folders of labelled sets.",
             show_default=False,
         ),
     ],
     output: Annotated[
-        Path | None, option("--output", "-o", panel=RUN, metavar="FOLDER", help=FOLDER_HELP, show_default=False)
-    ] = None,
-    prepare: Annotated[
-        Path | None,
-        option(
-            "--prepare",
-            panel=RUN,
-            metavar="FILE",
-            help="Train nothing; write the data to one .npz file, to train from here or elsewhere.",
-            show_default=False,
-        ),
-    ] = None,
+        Path, option("--output", "-o", panel=RUN, metavar="FOLDER", help="Model folder to write.", show_default=False)
+    ],
     pairs: Annotated[
         Path | None,
         option("--pairs", panel=DATA, metavar="FILE", help="Judged pairs, as JSON Lines, beside labels and links."),
@@ -333,8 +322,6 @@ def train(
     the run; --resume goes on exactly where it stopped.
     """
     require_extra("train", "colde train")
-    if (output is None) == (prepare is None):
-        raise OptionError("Name either the model to write, with --output, or a file of data, with --prepare.")
     if recipe not in ("default", "paper", "shipped"):
         _train_stages(context, Path(recipe), data, output, max_time)
         return
@@ -353,7 +340,7 @@ def train(
 
     job = Job(
         data=tuple(data),
-        output=output or Path(),
+        output=output,
         recipe=_make_recipe(system.value, given, settings or [], recipe, start, backbone),
         backbone=str(start.path) if start else backbone or DEFAULT_BACKBONE,
         init=start.path if start else None,
@@ -370,10 +357,7 @@ def train(
         paper = f"The paper trains BERT-base (--backbone {PAPER_BACKBONE})"
         text = f"{paper}; this run starts from {DEFAULT_BACKBONE}."
         Console(stderr=True, highlight=False).print(text, soft_wrap=True)
-    if prepare is not None:
-        _prepare(job, prepare, quiet)
-    else:
-        raise typer.Exit(_run(job, quiet, max_time))
+    raise typer.Exit(_run(job, quiet, max_time))
 
 
 _STAGE = "colde.stage"
@@ -381,16 +365,14 @@ _STAGE = "colde.stage"
 _OF_A_RUN = frozenset("data output recipe device max_time resume overwrite quiet debug".split())
 
 
-def _train_stages(
-    context: typer.Context, file: Path, data: list[Path], output: Path | None, max_time: float | None
-) -> None:
+def _train_stages(context: typer.Context, file: Path, data: list[Path], output: Path, max_time: float | None) -> None:
     """Train the stages of a recipe one after the other, without those that are done."""
     from colde_cli.commands.recipe_file import read_stages
     from colde_cli.learning.loop import Checkpoint
     from colde_cli.learning.run import workshop
 
-    if output is None or len(data) != 1:
-        raise OptionError(f"--recipe {file} needs one folder with its data, and --output.")
+    if len(data) != 1:
+        raise OptionError(f"--recipe {file} needs one folder, with its data.")
     if "LOCAL_RANK" in os.environ:
         raise OptionError(f"--recipe {file} runs in one process; give accelerate launch its stages one by one.")
     for parameter in context.command.params:
@@ -473,24 +455,6 @@ def _validation(text: str) -> Path | float:
     if not 0 < share <= 0.5:
         raise OptionError(f"--validation {text} is not a share above 0 and up to 0.5, nor a file of pairs.")
     return share
-
-
-def _prepare(job: Job, path: Path, quiet: bool) -> None:
-    """Write the data of a job to one file, and say what it holds."""
-    from colde_cli.learning.colde_training import prepare_data
-    from colde_cli.views.escaping import visible
-
-    if job.recipe.system != SystemName.COLDE:
-        raise OptionError("--prepare writes data for --system colde; the other systems read the texts.")
-    validation = job.validation if isinstance(job.validation, Path) else None
-    refuse_inputs(path, (*job.data, job.pairs, validation), "--prepare")
-    with Display(quiet) as display:
-        task = prepare_data(job, path, display)
-    if not quiet:
-        sys.stdout.write(
-            f"{visible(str(path))}: {len(task.data.documents):,} documents, "
-            f"{len(task.split.pairs):,} validation pairs, {path.stat().st_size / 1e6:.1f} MB\n"
-        )
 
 
 def _training(job: Job) -> type[Training]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -34,20 +33,18 @@ from colde_cli.learning.losses import (
     soft_maximum_scores,
     supcon,
 )
-from colde_cli.learning.prepared import Inputs, write_prepared
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.recipe import Recipe
-from colde_cli.learning.run import Job, Training, TrainingDisplay, make_task, read_inputs, run_digest, torch_device
+from colde_cli.learning.run import Training, make_task, read_inputs, run_digest, training_device
 from colde_cli.learning.sampling import (
     FieldSampler,
     GroupSampler,
     HardNegatives,
-    TaskData,
     hard_negatives,
     require_pairs,
 )
 from colde_cli.learning.serving import fit_served
-from colde_cli.learning.tokens import ChunkStore, TokenStore, tokenize_documents
+from colde_cli.learning.tokens import ChunkStore, chunk_documents
 from colde_cli.scoring.fit import USUAL
 
 _VECTORS = "vectors.npy"
@@ -68,15 +65,16 @@ class ColdeTraining(Training):
             raise OptionError("--epochs 0 trains nothing; give it 1 at least, or name a model with --init.")
         if self.processes.count > 1 and recipe.freeze_backbone:
             raise OptionError("--freeze-backbone trains in one process; start it without accelerate launch.")
-        self.device = self.processes.device or torch_device(job.device)
+        self.device = training_device(job, self.processes.device)
         start = None if job.init is None else open_folder(job.init)
         backbone = load_backbone(job.backbone)
         self.tokenizer = backbone.tokenizer
-        inputs = read_inputs(job, backbone)
-        self.read = make_task(job, inputs)
+        self.read = make_task(job, read_inputs(job))
         self.model = build_model(recipe, backbone, start)
-        tokens = read_tokens(inputs, backbone, self.display)
-        store = tokens.chunked(backbone.tokenizer, self.model.config.chunk_tokens)
+        documents = [item.document for item in self.read.data.documents]
+        self.display.phase("Tokenizing them", len(documents))
+        size = self.model.config.chunk_tokens
+        store = chunk_documents(documents, backbone.tokenizer, size, self.display.advance)
         files = np.array([item.file for item in self.read.data.documents], np.int64)
         weights = self.model.state_dict() if start else backbone.weights
         run = run_digest(job, self.read, store.digest(), weights)
@@ -167,33 +165,6 @@ class ColdeTraining(Training):
         with atomic_file(path) as staged, staged.open("wb") as file:
             np.savez(file, documents=list(near), counts=sizes, others=np.concatenate(list(near.values())))
         return near
-
-
-def prepare_data(job: Job, path: Path, display: TrainingDisplay) -> TaskData:
-    """Write the data of a job to one file, for `colde train` on this machine or another.
-
-    Raises:
-        ColdeError: the data is not right, or the file cannot be written.
-    """
-    display.phase("Reading the documents")
-    backbone = load_backbone(job.backbone)
-    inputs = read_inputs(job, backbone)
-    task = make_task(job, inputs)
-    write_prepared(path, inputs, read_tokens(inputs, backbone, display), backbone)
-    return task
-
-
-def read_tokens(inputs: Inputs, backbone: Backbone, display: TrainingDisplay) -> TokenStore:
-    """Return the tokens of all documents, those of a prepared file or new ones.
-
-    Raises:
-        DataError: a document has no token.
-    """
-    if inputs.tokens is not None:
-        return inputs.tokens
-    display.phase("Tokenizing them", len(inputs.data.documents))
-    documents = [item.document for item in inputs.data.documents]
-    return tokenize_documents(documents, backbone.tokenizer, display.advance)
 
 
 def build_model(recipe: Recipe, backbone: Backbone, start: ModelFolder | None = None) -> Colde:

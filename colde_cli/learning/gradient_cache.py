@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers import BertConfig
 
-from colde_cli.errors import DeviceError, OptionError
+from colde_cli.errors import OptionError
 from colde_cli.learning.augmentation import Needed
 from colde_cli.learning.colde import ChunkEncoder
 from colde_cli.learning.processes import ALONE, Processes, random_states, set_random_states
@@ -234,8 +234,6 @@ class TrainedChunks:
         processes: Processes = ALONE,
     ) -> None:
         """Encode chunks of `store`, shared out among `processes`; `micro_tokens` go through BERT at once."""
-        if precision == "bf16" and device.type == "cuda" and not torch.cuda.is_bf16_supported():
-            raise DeviceError("This GPU does not compute in bf16; train with --set precision=fp32.")
         self.positioned = encoder.takes_positions
         self._encoder = encoder
         self._working = _narrow_copy(encoder, device) if precision == "bf16" else encoder

@@ -20,13 +20,11 @@ import torch
 from torch import Tensor
 
 from colde_cli.encoder.runtime import probe_cuda
-from colde_cli.errors import DataError, DeviceError, OptionError
-from colde_cli.evaluation.data import VALIDATION, DataFile, read_data, read_pairs
-from colde_cli.learning.backbone import Backbone
+from colde_cli.errors import DeviceError, OptionError
+from colde_cli.evaluation.data import VALIDATION, DataFile, LabelledPair, TrainingData, read_data, read_pairs
 from colde_cli.learning.card import CardFacts
 from colde_cli.learning.journal import Journal
 from colde_cli.learning.loop import Checkpoint, Learner, Observer, Outcome, train
-from colde_cli.learning.prepared import Inputs, JudgedPairs, is_prepared, read_prepared
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.sampling import Positives, TaskData, split_by_fraction, split_by_pairs
@@ -46,7 +44,7 @@ class TrainingDisplay(Observer, Protocol):
 class Job:
     """One `colde train`: the data, the recipe and the folder to write."""
 
-    data: tuple[Path, ...]  # files of documents, or one that `--prepare` wrote
+    data: tuple[Path, ...]  # files of documents, and folders of labelled sets
     output: Path
     recipe: Recipe
     backbone: str
@@ -128,26 +126,32 @@ def train_model(training: Training, stop: Callable[[], bool]) -> Outcome:
     return outcome
 
 
-def torch_device(name: str) -> torch.device:
-    """Return the device to train on.
+def training_device(job: Job, assigned: torch.device | None = None) -> torch.device:
+    """Return the device to train on, or the GPU of this process, `assigned`, when all can be done on it.
 
     Raises:
-        DeviceError: this machine lacks it.
+        DeviceError: this machine lacks it, or it lacks the arithmetic of the recipe.
         OptionError: it is not the name of a device.
     """
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    name = job.device
     kind, _, number = name.partition(":")
-    if kind not in ("cpu", "cuda") or (number and not number.isdecimal()):
+    if name == "auto":
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    elif kind not in ("cpu", "cuda") or (number and not number.isdecimal()):
         raise OptionError(f"--device {name} is not auto, cpu, cuda or cuda:N.")
-    if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
+    elif kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
         raise DeviceError(
             f"PyTorch sees {torch.cuda.device_count()} GPUs, not {name}; train with --device cpu, or install "
             "a PyTorch for CUDA."
         )
-    if kind == "cuda" and not (cuda := probe_cuda()).usable:  # the model is fitted with it when it is trained
+    elif kind == "cuda" and not (cuda := probe_cuda()).usable:  # the model is fitted with it when it is trained
         raise DeviceError(f"ONNX Runtime cannot use CUDA here: {cuda.problem}; train with --device cpu.")
-    return torch.device(name)
+    else:
+        device = torch.device(name)
+    # PyTorch emulates bf16 on older GPUs, many times slower than fp32.
+    if job.recipe.precision == "bf16" and device.type == "cuda" and not torch.cuda.is_bf16_supported(False):
+        raise DeviceError("This GPU does not compute in bf16; train with --set precision=fp32.")
+    return assigned or device
 
 
 def check_folders(job: Job) -> None:
@@ -169,16 +173,31 @@ def check_folders(job: Job) -> None:
         )
 
 
-def read_inputs(job: Job, backbone: Backbone | None) -> Inputs:
-    """Read documents and judged pairs, without the documents that the run does not use.
+@dataclass(frozen=True, slots=True)
+class JudgedPairs:
+    """The pairs of a file, with its name."""
 
-    A prepared file is read for a backbone; systems that read texts have None.
+    name: str
+    pairs: tuple[LabelledPair, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """The documents and judged pairs of a run."""
+
+    data: TrainingData
+    pairs: JudgedPairs | None = None  # to train on; None without
+    validation: JudgedPairs | None = None  # to validate on; None without
+
+
+def read_inputs(job: Job) -> Inputs:
+    """Read documents and judged pairs, without the documents that the run does not use.
 
     Raises:
         DataError: the data is not right.
         MissingFileError: there is no such file.
     """
-    inputs = _read_documents(job, backbone)
+    inputs = Inputs(read_data(job.data))
     numbers = inputs.data.numbers()
     for name, path in (("pairs", job.pairs), ("validation", job.validation)):
         if isinstance(path, Path):
@@ -189,18 +208,7 @@ def read_inputs(job: Job, backbone: Backbone | None) -> Inputs:
         judged = [pair for path in sets for pair in read_pairs(path, numbers) if pair.split == VALIDATION]
         if judged:
             inputs = replace(inputs, validation=JudgedPairs("validation pairs", tuple(judged)))
-    return _without_unused(inputs) if inputs.tokens is None else inputs
-
-
-def _read_documents(job: Job, backbone: Backbone | None) -> Inputs:
-    prepared = [path for path in job.data if is_prepared(path)]
-    if not prepared:
-        return Inputs(read_data(job.data), None, None)
-    if len(job.data) > 1:
-        raise DataError(f"{prepared[0]} is prepared data and holds a whole run; name it alone.")
-    if backbone is None:
-        raise DataError(f"{prepared[0]} holds tokens without their text, for --system colde; name the JSON Lines.")
-    return read_prepared(prepared[0], backbone)
+    return _without_unused(inputs)
 
 
 def _without_unused(inputs: Inputs) -> Inputs:

@@ -1,6 +1,4 @@
-"""Documents as token ids, and the chunks cut from them, in flat arrays: 5,000 documents have some 90,000 chunks.
-
-The tokens also say where sentences and words begin, so that chunks of any size can be cut without the text.
+"""The chunks of documents in flat arrays: 5,000 documents have some 90,000 chunks.
 
 Systems without a backbone learn a vocabulary of words from the training texts.
 """
@@ -11,7 +9,6 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from multiprocessing import get_context
 from typing import Any
 
@@ -19,16 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli import settings
-from colde_cli.documents.chunking import (
-    TextTokenizer,
-    begins_word,
-    cut_at,
-    plain_tokenizer,
-    sections_with_text,
-    sentence_starts,
-    sentence_tokens,
-    special_token,
-)
+from colde_cli.documents.chunking import Chunker, plain_tokenizer
 from colde_cli.documents.document import Chunk, Document, Span
 from colde_cli.errors import DataError
 from colde_cli.scoring.lexicon import continuations
@@ -37,43 +25,8 @@ from colde_cli.scoring.lexicon import continuations
 _PARALLEL = 500
 _SHARE = 32
 
-_SENTENCE, _WORD = 1, 2
-
-Tokenized = list[tuple[int, NDArray[np.int32], NDArray[np.uint8]]]
-"""Number, token ids and breaks of every section of a document that has tokens."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TokenStore:
-    """The tokens of N documents, one section after another; bare headings over sub-sections are left out."""
-
-    ids: NDArray[np.int32]  # int32 [T], token ids without specials
-    breaks: NDArray[np.uint8]  # uint8 [T], what begins with each token: 1 a sentence, 2 a word, 3 both
-    starts: NDArray[np.int64]  # int64 [S + 1], where each section begins in `ids`
-    sections: NDArray[np.int32]  # int32 [S], the number of each section within its document
-    documents: NDArray[np.int64]  # int64 [N + 1], the first section of each document
-
-    def chunked(self, tokenizer: str, chunk_tokens: int) -> ChunkStore:
-        """Cut every section into chunks of so many tokens, specials included, as `Chunker` does."""
-        plain = plain_tokenizer(tokenizer)
-        first, last = ([special_token(plain, name)] for name in ("[CLS]", "[SEP]"))
-        cuts = [self._cut(section, chunk_tokens - 2) for section in range(len(self.sections))]
-        ids = [np.concatenate([first, self.ids[begin:end], last]) for cut in cuts for begin, end in pairwise(cut)]
-        counts = np.array([len(cut) - 1 for cut in cuts], np.int64)
-        return ChunkStore(
-            np.concatenate(ids).astype(np.int32),
-            ends([len(chunk) for chunk in ids]),
-            np.repeat(self.sections, counts),
-            ends(counts)[self.documents],
-        )
-
-    def _cut(self, section: int, capacity: int) -> list[int]:
-        """Where the chunks of a section begin and end in `ids`."""
-        start, end = int(self.starts[section]), int(self.starts[section + 1])
-        breaks = self.breaks[start:end]
-        sentences = np.flatnonzero(breaks & _SENTENCE).tolist()
-        words = (breaks & _WORD).astype(bool)
-        return [start + cut for cut in cut_at(end - start, sentences, lambda token: bool(words[token]), capacity)]
+Chunked = list[tuple[int, NDArray[np.int32]]]
+"""The section and the token ids of every chunk of a document."""
 
 
 def ends(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
@@ -128,68 +81,49 @@ class ChunkStore:
         return state.hexdigest()
 
 
-def chunk_documents(documents: Sequence[Document], tokenizer: str, chunk_tokens: int) -> ChunkStore:
-    """Cut documents into chunks; see `tokenize_documents` and `TokenStore.chunked`."""
-    return tokenize_documents(documents, tokenizer).chunked(tokenizer, chunk_tokens)
-
-
-def tokenize_documents(
-    documents: Sequence[Document], tokenizer: str, progress: Callable[[int], None] | None = None
-) -> TokenStore:
-    """Tokenize documents, in several processes where there are many; `progress` hears of every one.
+def chunk_documents(
+    documents: Sequence[Document], tokenizer: str, chunk_tokens: int, progress: Callable[[int], None] | None = None
+) -> ChunkStore:
+    """Cut documents into chunks, in several processes where there are many; `progress` hears of every document.
 
     Raises:
         DataError: a document has no token.
     """
-    tokenized: list[Tokenized] = []
-    for sections in _tokenized(documents, tokenizer):
-        if not sections:
-            raise DataError(f"The document {documents[len(tokenized)].title!r} has no words; remove it.")
-        tokenized.append(sections)
+    chunked: list[Chunked] = []
+    for chunks in _chunked(documents, tokenizer, chunk_tokens):
+        if not chunks:
+            raise DataError(f"The document {documents[len(chunked)].title!r} has no words; remove it.")
+        chunked.append(chunks)
         if progress is not None:
             progress(1)
-    every = [section for sections in tokenized for section in sections]
-    return TokenStore(
-        np.concatenate([ids for _, ids, _ in every]),
-        np.concatenate([breaks for *_, breaks in every]),
-        ends([len(ids) for _, ids, _ in every]),
-        np.array([number for number, *_ in every], np.int32),
-        ends([len(sections) for sections in tokenized]),
+    every = [chunk for chunks in chunked for chunk in chunks]
+    return ChunkStore(
+        np.concatenate([ids for _, ids in every]),
+        ends([len(ids) for _, ids in every]),
+        np.array([section for section, _ in every], np.int32),
+        ends([len(chunks) for chunks in chunked]),
     )
 
 
-def _tokenized(documents: Sequence[Document], tokenizer: str) -> Iterator[Tokenized]:
+def _chunked(documents: Sequence[Document], tokenizer: str, chunk_tokens: int) -> Iterator[Chunked]:
     if len(documents) <= _PARALLEL:
-        _load(tokenizer)
-        yield from map(_tokenize, documents)
+        _load(tokenizer, chunk_tokens)
+        yield from map(_chunk, documents)
         return
     # Spawned, not forked: a fork of a process with threads (torch, onnxruntime) may hang.
-    with ProcessPoolExecutor(settings.usable_cores(), get_context("spawn"), _load, (tokenizer,)) as pool:
-        yield from pool.map(_tokenize, documents, chunksize=_SHARE)
+    with ProcessPoolExecutor(settings.usable_cores(), get_context("spawn"), _load, (tokenizer, chunk_tokens)) as pool:
+        yield from pool.map(_chunk, documents, chunksize=_SHARE)
 
 
-_loaded: list[TextTokenizer] = []  # the tokenizer of this process: it is costly to send with every document
+_loaded: list[Chunker] = []  # that of this process: a tokenizer is costly to send with every document
 
 
-def _load(tokenizer: str) -> None:
-    _loaded[:] = [plain_tokenizer(tokenizer)]
+def _load(tokenizer: str, chunk_tokens: int) -> None:
+    _loaded[:] = [Chunker(plain_tokenizer(tokenizer), chunk_tokens)]
 
 
-def _tokenize(document: Document) -> Tokenized:
-    tokenized = []
-    for section in sections_with_text(document):
-        text = document.section_text(section)
-        encoding = _loaded[0].encode(text, add_special_tokens=False)
-        if encoding.ids:
-            tokenized.append((section.index, np.array(encoding.ids, np.int32), _breaks(text, encoding.offsets)))
-    return tokenized
-
-
-def _breaks(text: str, offsets: list[tuple[int, int]]) -> NDArray[np.uint8]:
-    breaks = np.array([0, *(_WORD * begins_word(offsets, token) for token in range(1, len(offsets)))], np.uint8)
-    sentences = np.array(sentence_tokens(sentence_starts(text), offsets), np.int64)
-    breaks[sentences[sentences < len(breaks)]] |= _SENTENCE
-    return breaks
+def _chunk(document: Document) -> Chunked:
+    return [(chunk.section, np.array(chunk.ids, np.int32)) for chunk in _loaded[0].chunks(document)]
 
 
 def word_continuations(tokenizer: str) -> NDArray[np.bool_]:

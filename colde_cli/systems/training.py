@@ -28,7 +28,7 @@ from colde_cli.learning.graphs import new_folder
 from colde_cli.learning.loop import Checkpoint, Learner, Outcome, Task
 from colde_cli.learning.losses import PairLoss
 from colde_cli.learning.recipe import Recipe
-from colde_cli.learning.run import Training, make_task, read_inputs, run_digest, torch_device
+from colde_cli.learning.run import Training, make_task, read_inputs, run_digest, training_device
 from colde_cli.learning.sampling import PairSampler
 from colde_cli.learning.tokens import bare_tokenizer, learn_vocabulary, vocabulary_size
 from colde_cli.scoring.fit import fit_calibration
@@ -55,8 +55,8 @@ class SystemTraining(Training):
         system = system_class(recipe.system)
         if self.processes.count > 1:
             raise OptionError(f"--system {recipe.system} trains in one process; start it without accelerate launch.")
-        self.device = torch_device(job.device)
-        self.read = make_task(job, read_inputs(job, None))
+        self.device = training_device(job)
+        self.read = make_task(job, read_inputs(job))
         self.texts = [document_text(item.document) for item in self.read.data.documents]
         backbone = self._backbone(system)
         if backbone is not None:
