@@ -49,12 +49,6 @@ def test_empty_file(tmp_path: Path, name: str) -> None:
         read(tmp_path / name)
 
 
-def test_blank_text(tmp_path: Path) -> None:
-    (tmp_path / "blank.txt").write_text(" \n\n\t\n")
-    with pytest.raises(NoTextError):
-        read(tmp_path / "blank.txt")
-
-
 @pytest.mark.parametrize("name", ["table.xlsx", "program.py"])
 def test_other_kinds(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("words")
@@ -96,12 +90,6 @@ def test_a_pdf_after_junk(tmp_path: Path, name: str) -> None:
 def test_a_text_that_says_how_a_pdf_begins(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("A PDF begins with %PDF-1.7 and ends with %%EOF.\n")
     assert read(tmp_path / name).text == "A PDF begins with %PDF-1.7 and ends with %%EOF."
-
-
-def test_text_without_a_suffix(tmp_path: Path) -> None:
-    path = tmp_path / "NOTES"
-    path.write_text("# Bells\n\nThey ring.\n\n# Sand\n\nIt moves.\n")
-    assert [section.heading for section in read(path).sections] == ["Bells", "Sand"]
 
 
 def test_standard_input() -> None:

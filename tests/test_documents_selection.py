@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from command_line import V1
@@ -14,7 +13,7 @@ from read_documents import check_sections
 from colde_cli.documents.document import Document, Part, SectionKind, Span, assemble
 from colde_cli.documents.passages import Passage, passages
 from colde_cli.documents.reading import read
-from colde_cli.documents.selection import one_or_more, remove_spans, select, with_unmatched_patterns
+from colde_cli.documents.selection import remove_spans, select, with_unmatched_patterns
 from colde_cli.errors import OptionError
 
 
@@ -32,10 +31,6 @@ def document() -> Document:
 
 def headings(document: Document) -> list[str]:
     return [section.heading for section in document.sections]
-
-
-def test_nothing_asked_nothing_changed(document: Document) -> None:
-    assert select(document) is document
 
 
 def test_skip_by_heading_and_by_kind(document: Document) -> None:
@@ -110,11 +105,6 @@ def test_a_section_goes_whole_and_one_without_heading_when_it_is_empty() -> None
     check_layout(left)
 
 
-def test_without_anything_to_leave_out_nothing_changes() -> None:
-    whole = assemble("a", "t", [Part("1 A", "One."), Part("", "Four.")])
-    assert remove_spans(whole, []) == whole
-
-
 def test_content_sections_are_those_of_the_subject(document: Document) -> None:
     assert [document.sections[index].heading for index in document.content_sections()] == [
         "1 Bells",
@@ -155,11 +145,3 @@ def test_what_is_left_keeps_its_words_its_section_and_its_pages(gone: set[int]) 
     for passage in (one for one in PASSAGES if one.index not in gone):
         place = left.text.index(text_of(passage))
         assert left.pages_of(Span(place, place + len(passage.span))) == passage.pages
-
-
-@pytest.mark.parametrize("one", ["abstract", Path("a.pdf"), assemble("a", "b", [])])
-def test_one_or_more(one: str | Path | Document) -> None:
-    assert one_or_more(one) == (one,)
-    assert one_or_more([one, one]) == (one, one)
-    assert one_or_more(iter([one])) == (one,)
-    assert one_or_more(()) == ()

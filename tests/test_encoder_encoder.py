@@ -21,7 +21,7 @@ from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import WEIGHTS
 from colde_cli.encoder.runtime import open_session
 from colde_cli.encoder.vector_cache import Cache
-from colde_cli.errors import LimitError, ModelError, NoTextError, OptionError
+from colde_cli.errors import LimitError, ModelError, OptionError
 from colde_cli.scoring.config import Calibration
 from colde_cli.scoring.lexicon import Terms, overlap
 
@@ -85,17 +85,6 @@ def test_cached_vectors_are_the_same_and_nothing_is_encoded_twice(tmp_path: Path
         assert seen == [len(fresh.chunks)], "all chunks are reported at once: none was computed"
 
 
-def test_progress_counts_every_chunk_once(encoder: Encoder) -> None:
-    seen: list[int] = []
-    encoding = encoder.encode(document(4, 900), seen.append)
-    assert sum(seen) == len(encoding.chunks)
-
-
-def test_no_text_is_an_error(encoder: Encoder) -> None:
-    with pytest.raises(NoTextError, match="no text"):
-        encoder.encode(Document("void.txt", "Void", "", ()))
-
-
 def test_more_chunks_than_positions(encoder: Encoder) -> None:
     chunk = encoder.chunk(document(5, 60))[0]
     vectors = np.repeat(encoder.encode_chunks([chunk]), encoder.config.max_chunks + 9, axis=0)
@@ -123,14 +112,6 @@ def test_partners_change_attention_but_rows_still_sum_to_one(encoder: Encoder) -
     assert (a_to_b.shape, b_to_a.shape) == ((3, 5), (5, 3))
     np.testing.assert_allclose(a_to_b.sum(1), 1, atol=1e-4)
     np.testing.assert_allclose(b_to_a.sum(1), 1, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "document_head.onnx"])
-def test_a_folder_that_lacks_a_file_is_named(tmp_path: Path, model_folder: Path, name: str) -> None:
-    folder = linked_model(model_folder, tmp_path / "model")
-    (folder / name).unlink()
-    with pytest.raises(ModelError, match=f"lacks {name}"):
-        Encoder.load(folder, device="cpu")
 
 
 @pytest.mark.parametrize("ahead", [True, False])

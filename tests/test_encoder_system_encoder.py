@@ -132,12 +132,6 @@ def test_an_identity_is_that_of_graph_tokenizer_and_sizes_and_not_of_what_was_fi
     assert SystemEncoder.load(copy, device="cpu").identity != known
 
 
-def test_progress_counts_every_text_once(encoder: SystemEncoder) -> None:
-    told: list[int] = []
-    encoding = encoder.encode(document(3, 40), told.append)
-    assert sum(told) == 1 + 2 + len(encoding.chunks)
-
-
 def test_nothing_to_read_is_an_error_and_no_vector_of_chance(encoder: SystemEncoder) -> None:
     with pytest.raises(NoTextError):
         encoder.encode(assemble("empty.txt", "empty", []))

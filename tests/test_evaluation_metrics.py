@@ -64,14 +64,6 @@ def ones(related: NDArray[np.bool_]) -> NDArray[np.float64]:
     return np.ones((1, len(related)))
 
 
-def test_areas_with_ties_by_hand() -> None:
-    related, scores = np.array([True, True, False, False]), np.array([0.8, 0.5, 0.5, 0.2])
-    # .8 wins both, .5 ties one and wins one.
-    assert weighted_auc(related, scores, ones(related)) == pytest.approx([3.5 / 4])
-    # Precision is 1 at .8 and 2/3 at .5, where a related pair and an unrelated one come together.
-    assert weighted_average_precision(related, scores, ones(related)) == pytest.approx([(1 + 2 / 3) / 2])
-
-
 def test_a_confusion_table_that_is_not_symmetric() -> None:
     related = np.array([True] * 4 + [False] * 6)
     scores = np.array([0.9, 0.8, 0.7, 0.2, 0.85, 0.6, 0.1, 0.1, 0.1, 0.1])

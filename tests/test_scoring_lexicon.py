@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from colde_cli.documents.document import Chunk, Span
 from colde_cli.errors import ModelError
@@ -105,16 +103,6 @@ def test_agreement_is_the_share_of_words_and_pairs_that_both_hold(lexicon: Lexic
     assert agreement(one, other) == agreement(other, one) == pytest.approx(3 / 10)
     assert agreement(one, one) == 1
     assert agreement(one, lexicon.terms(chunks("the dog sees the cat"), 2)) == pytest.approx(3 / 8)
-
-
-@given(st.lists(st.lists(st.sampled_from(range(2, len(PIECES))), min_size=1, max_size=8), min_size=1, max_size=3))
-def test_overlap_is_a_cosine_of_either_order(texts: list[list[int]]) -> None:
-    lexicon = Lexicon.learn([], CONTINUES, 2.0)
-    found = [lexicon.terms([Chunk(0, 0, 0, Span(0, 1), (CLS, *text, SEP))]) for text in texts]
-    for one in found:
-        for other in found:
-            assert 0 <= overlap(one, other) <= 1
-            assert overlap(one, other) == pytest.approx(overlap(other, one), abs=1e-6)
 
 
 def test_a_document_many_times_over_has_the_same_terms(lexicon: Lexicon) -> None:

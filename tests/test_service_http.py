@@ -559,8 +559,6 @@ LONG = " ".join(f"The pump of well {number} lifts water into tower {number % 97}
     ("address", "fields", "sent"),
     [
         pytest.param("rank", {}, LONG, id="sent"),
-        pytest.param("diff", {"document_a": "long.txt", "document_b": "long.txt"}, "", id="of the folder"),
-        pytest.param("rank", {}, "A pump.", id="in the search"),
         pytest.param("rank", {"budget": "1"}, "A pump.", id="in the search with a budget"),
     ],
 )

@@ -58,12 +58,6 @@ def test_every_section_of_every_version_is_in_one_row_once(versions: list[list[t
                 assert step.state in (SectionState.DROPPED, SectionState.MERGED)
 
 
-def test_versions_of_the_same_text_have_no_changes() -> None:
-    history = made([PUMPS, FEES], [PUMPS, FEES], [PUMPS, FEES])
-    assert history.same
-    assert not any(section.changed for section in history.sections)
-
-
 def test_a_section_is_edited_renamed_and_dropped() -> None:
     dearer = ("Fees", FEES[1].replace("58", "63"))
     renamed = ("What it costs", dearer[1])

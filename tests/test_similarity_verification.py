@@ -16,7 +16,7 @@ from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import IgnoreOptions
 from colde_cli.similarity.typesetting import same_texts
-from colde_cli.similarity.verification import Verification, verify_documents
+from colde_cli.similarity.verification import verify_documents
 
 PUMPS = "The pump lifts water into the tower. It runs at night, for 30 days."
 FEES = "The fee is EUR 58 per month. It is due on 8 January 2024."
@@ -180,8 +180,3 @@ def test_a_wrong_pattern_is_an_error_and_an_empty_one_is_explained(wrong: str) -
 def test_a_slash_inside_a_pattern_is_escaped() -> None:
     b = made(pumps=PUMPS.replace("30 days", "and/or days"))
     assert verified(b, r"/30/and\/or/")
-
-
-def test_the_result_is_plain_data() -> None:
-    found = verify_documents(made(), made())
-    assert found == Verification(made(), made(), (), (), (), ())

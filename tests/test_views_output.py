@@ -9,7 +9,6 @@ import pty
 import resource
 import select
 import shlex
-import stat
 import struct
 import subprocess
 import sys
@@ -58,16 +57,6 @@ def test_an_unknown_suffix_is_told_those_that_the_command_writes(tmp_path: Path)
         choose_format(None, tmp_path / "out.odt")
 
 
-def test_a_file_appears_whole_with_the_usual_mode(tmp_path: Path) -> None:
-    target = tmp_path / "out.txt"
-    deliver("Zwölf → 12\n", target)
-    assert target.read_text(encoding="utf-8") == "Zwölf → 12\n"
-    mask = os.umask(0)
-    os.umask(mask)
-    assert stat.S_IMODE(target.stat().st_mode) == 0o666 & ~mask
-    assert list(tmp_path.iterdir()) == [target]
-
-
 def test_blocks_are_written_one_after_the_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     blocks = ["Zwölf ", "→ ", "", "12\n"]
     for whole in ("".join(blocks), iter(blocks)):
@@ -85,15 +74,6 @@ def test_a_block_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
         deliver((str(1 // number) for number in (1, 0)), target)
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
-
-
-def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path) -> None:
-    target = tmp_path / "out.txt"
-    target.write_text("old")
-    target.chmod(0o600)
-    deliver("new", target)
-    assert target.read_text() == "new"
-    assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
 
 def test_what_cannot_be_written_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
