@@ -19,6 +19,7 @@ from colde_cli.documents.document import Chunk, Document, Part, Span, assemble
 from colde_cli.documents.passages import Passage
 from colde_cli.encoder.encoding import Encoding, RuntimeInfo, Vectors
 from colde_cli.scoring.score import ScorePart
+from colde_cli.scoring.score_table import ScoreTable
 from colde_cli.similarity.alignment import align
 from colde_cli.similarity.comparison import Comparison, Scores
 from colde_cli.views.output import Format, show
@@ -62,7 +63,9 @@ def compared(a: Document, b: Document, score: float = 0.5) -> Comparison:
     left, right = _encoded(a), _encoded(b)
     chance = np.random.default_rng(7)
     n, m = len(a.sections), len(b.sections)
-    first, second = (np.full(shape, 1 / max(1, shape[1]), np.float32) for shape in ((n, m), (m, n)))
+    first, second = (
+        ScoreTable(shape, [np.full(shape, 1 / max(1, shape[1]), np.float32)]) for shape in ((n, m), (m, n))
+    )
     scores = chance.uniform(-1, 1, (2, n, m)).astype(np.float32)
     measured = Scores(
         document=score,
@@ -70,7 +73,7 @@ def compared(a: Document, b: Document, score: float = 0.5) -> Comparison:
         probability=0.7,
         threshold=0.4,
         sections=scores[0],
-        chunks=scores[1],
+        chunks=ScoreTable((n, m), [scores[1]]),
     )
     return Comparison(
         a=left,

@@ -94,6 +94,17 @@ def with_chunks(centred_unit_vectors: list[list[float]], shares: list[float]) ->
 DOCUMENTS = st.builds(card_of, st.integers(0, 10_000), st.integers(1, 7))
 
 
+@given(DOCUMENTS, st.lists(DOCUMENTS, min_size=1, max_size=5), st.integers(1, 60))
+def test_scores_made_in_blocks_are_those_of_the_whole(query: Card, others: list[Card], cells: int) -> None:
+    config = model(ALL)
+    alone = [part_score("chunks", query, other, ALL) for other in others]
+    many = scores_with_many(query, others, config)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("colde_cli.scoring.score._CELLS", cells)
+        assert [part_score("chunks", query, other, ALL) for other in others] == pytest.approx(alone, abs=1e-6)
+        assert scores_with_many(query, others, config) == pytest.approx(many, abs=1e-6)
+
+
 @pytest.mark.parametrize("name", PARTS)
 @given(a=DOCUMENTS, b=DOCUMENTS, times=st.integers(2, 5))
 def test_every_part_keeps_its_promises(name: str, a: Card, b: Card, times: int) -> None:

@@ -74,6 +74,7 @@ def test_blocks_of_a_table_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatc
 
     (whole,), candidates = found()
     monkeypatch.setattr("colde_cli.similarity.candidates._ROWS", 7)
+    monkeypatch.setattr("colde_cli.similarity.candidates._CELLS", 500)  # as if the table were too large to keep
     blocks, again = found()
     assert len(blocks) == -(-len(spans) // 7)
     assert np.array_equal(np.concatenate(blocks), whole)
@@ -97,7 +98,7 @@ def test_candidates_the_other_way_round_are_the_mirror_image(a: list[str], b: li
     left, right = ([tuple(text.split()) for text in texts] for texts in (a, b))
     of_a, of_b = list(range(len(a))), list(range(0, len(b), 2))
     there = WordCosines.of(left, right, of_a, of_b)
-    back = WordCosines(of_b, of_a, there.cosines.T)
+    back = there.turned()
     in_b, in_a = [(i, 0) for i in range(len(a))], [(j, len(a)) for j in range(len(b))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("colde_cli.similarity.candidates.REPEATED", 6)

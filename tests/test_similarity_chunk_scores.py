@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import tracemalloc
 from dataclasses import replace
 
@@ -79,7 +80,7 @@ def test_pairs_found_in_blocks_of_rows_are_those_of_the_whole_table(monkeypatch:
     scores = np.random.default_rng(1).uniform(-1, 1, (50, 40)).astype(np.float32).round(1)
     kept = (list(range(3, 50)), list(range(38)))
     whole = closest_pairs(scores, kept, 40)  # so many that every cell is looked at
-    monkeypatch.setattr("colde_cli.similarity.chunk_scores._ROWS", 7)
+    monkeypatch.setattr("colde_cli.similarity.chunk_scores.BLOCK", 7)
     assert closest_pairs(scores, kept, 40) == whole
 
 
@@ -235,21 +236,35 @@ def test_a_table_made_in_blocks_of_rows_is_the_whole_one(monkeypatch: pytest.Mon
     assert stretches.any()
     whole = with_shared_wording(cosines(a, b), stretches)
     assert np.array_equal(table_of_chunks((a, b), (left, right)), whole)
-    monkeypatch.setattr("colde_cli.similarity.chunk_scores._ROWS", 7)
+    monkeypatch.setattr("colde_cli.similarity.chunk_scores.BLOCK", 7)
     assert np.allclose(table_of_chunks((a, b), (left, right)), whole, atol=1e-6)
 
 
-def test_a_table_of_chunks_takes_little_more_than_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("colde_cli.similarity.chunk_scores._ROWS", 16)
+def test_a_large_table_lies_in_a_file_and_is_read_as_an_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("colde_cli.similarity.chunk_scores.BLOCK", 16)
+    monkeypatch.setattr("colde_cli.scoring.score_table.BLOCK", 16)
     (a, left), (b, right) = chunks_with_vectors(700, 1), chunks_with_vectors(700, 2)
+    small = table_of_chunks((a, b), (left, right))
+    monkeypatch.setattr("colde_cli.scoring.score_table._IN_MEMORY", 1000)
     tracemalloc.start()
     try:
         table = table_of_chunks((a, b), (left, right))
-        closest_pairs(table, (range(700), range(700)), 1)
+        pairs = closest_pairs(table, (range(700), range(700)), 1)
+        best = table.best()
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 1.5 * table.nbytes
+    assert peak < 4 * table.size / 2
+    whole = np.asarray(small)
+    assert np.array_equal(table, whole)
+    assert np.array_equal(table[650:690], whole[650:690])
+    assert np.array_equal(list(table), whole)
+    assert np.array_equal(pickle.loads(pickle.dumps(table)), whole)
+    assert pairs == closest_pairs(whole, (range(700), range(700)), 1)
+    for (places, scores), axis in zip(best, (1, 0), strict=True):
+        assert np.array_equal(places, whole.argmax(axis))
+        assert np.array_equal(scores, whole.max(axis))
+    assert np.array_equal(table.at(best[0][0]), whole.max(1))
 
 
 def test_nothing_shared() -> None:

@@ -18,6 +18,7 @@ from hand_made import compared, document, hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from colde_cli.scoring.score_table import ScoreTable
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.pairs import State
 from colde_cli.views.json import comparison_blocks, comparison_json, text
@@ -110,6 +111,7 @@ def test_text_is_json_with_two_blanks_and_every_list_of_numbers_on_one_line(valu
 
 def test_tables_are_written_as_lists_are() -> None:
     table = np.linspace(-1, 1, 21, dtype=np.float32).reshape(7, 3)
+    assert text({"table": table}) == text({"table": ScoreTable(table.shape, [table])})
     rows = [[round(float(value), 6) for value in row] for row in table]
     assert text({"table": table}) == text({"table": rows})
     assert text({"table": table[:0]}) == text({"table": []})
@@ -120,7 +122,7 @@ def test_tables_are_written_as_lists_are() -> None:
 def test_a_long_text_is_written_in_blocks(field_study: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("colde_cli.views.json._BLOCK", 1 << 15)
     table = np.full((600, 300), 0.123456, np.float32)
-    scores = replace(field_study.scores, chunks=table)
+    scores = replace(field_study.scores, chunks=ScoreTable(table.shape, [table]))
     comparison = replace(field_study, measure=lambda: scores)
     written = comparison_json(comparison)
     tracemalloc.start()

@@ -7,10 +7,10 @@ again, which takes milliseconds.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
@@ -33,7 +33,10 @@ from colde_cli.encoder.layout import (
     ModelConfig,
     ModelFolder,
     open_folder,
+    weight_files,
+    weights_file,
 )
+from colde_cli.encoder.long_head import LongHead
 from colde_cli.encoder.runtime import (
     ChunkRunner,
     DevicePlan,
@@ -52,12 +55,15 @@ from colde_cli.scoring.config import Calibration
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import Lexicon, Terms
 from colde_cli.scoring.profile import DomainFields, ModelStatistics
+from colde_cli.scoring.score_table import ScoreTable
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
 # Chunks of one call: enough to pay for the call, few enough that attention [rows, C, C] stays small.
 _CALL_CHUNKS = 512
+# Chunks from which the attention of a document would take some 100 MB.
+_LONG = 2000
 # Pairs of chunks that take as much time and memory as a token of a chunk encoder may.
 _PAIRS = 500
 
@@ -68,7 +74,8 @@ class HeadOutput:
 
     Attributes:
         vectors: [S, D], unit length.
-        attention: for each group [n_i, n_partner(i)], mean over heads; rows sum to 1.
+        attention: for each group [n_i, n_partner(i)], mean over heads; rows sum to 1. Without partners, and of a group
+            too long for the graph, it is empty.
         centred_unit_vectors: for each group [n_i, H], centred chunk vectors of unit length.
     """
 
@@ -80,9 +87,14 @@ class HeadOutput:
 class HeadRunner:
     """Chunk-wise attention with a partner, Bi-LSTM, projection (CoLDE §3.2), as an ONNX graph."""
 
-    def __init__(self, graph: Graph, max_chunks: int) -> None:
-        self._graph = graph
-        self._max_chunks = max_chunks
+    def __init__(self, graph: Graph, max_chunks: int, long: Callable[[], LongHead] | None = None) -> None:
+        """Run `graph`; `long` opens what reads long documents, None leaves them to the graph."""
+        self._graph, self._max_chunks = graph, max_chunks
+        self._long = None if long is None else cache(long)
+
+    def reads_long(self, *groups: FloatArray) -> bool:
+        """Whether some of these chunk vectors [n, H] are too many for the graph, which keeps all of the attention."""
+        return self._long is not None and any(len(group) > _LONG for group in groups)
 
     def run(
         self,
@@ -109,6 +121,12 @@ class HeadRunner:
             return self._run_together(groups, partners, numbers)
         parts: dict[int, HeadOutput] = {}
         for indices in _batches([len(group) for group in groups]):
+            if self._long is not None and self.reads_long(groups[indices[0]]):
+                for index in indices:
+                    vector = self._long().vector(groups[index], np.asarray(numbers[index]))
+                    directions = self.centred_unit_vectors(groups[index])
+                    parts[index] = HeadOutput(vector[None], (np.zeros((0, 0), np.float32),), (directions,))
+                continue
             chosen, named = [groups[index] for index in indices], [numbers[index] for index in indices]
             output = self._run_together(chosen, range(len(indices)), named)
             for row, index in enumerate(indices):
@@ -120,6 +138,13 @@ class HeadRunner:
             tuple(part.attention[0] for part in listed),
             tuple(part.centred_unit_vectors[0] for part in listed),
         )
+
+    def attention(self, a: FloatArray, b: FloatArray) -> tuple[Iterable[FloatArray], Iterable[FloatArray]]:
+        """Attention of chunks [n, H] over chunks [m, H], and back: blocks of rows, [r, m] and [r, n]."""
+        if self._long is not None and self.reads_long(a, b):
+            return self._long().attention(a, b), self._long().attention(b, a)
+        there, back = self.run([a, b], [1, 0]).attention
+        return [there], [back]
 
     def centred_unit_vectors(self, vectors: FloatArray) -> FloatArray:
         """Chunk vectors [n, H], n at least 1, centred and of unit length."""
@@ -330,16 +355,15 @@ class Encoder(DocumentEncoder):
             )
         return fields
 
-    def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
+    def attention(self, a: Encoding, b: Encoding) -> tuple[ScoreTable, ScoreTable]:
         """Chunk-wise attention of A over B [n_a, n_b] and of B over A [n_b, n_a]; rows sum to 1.
 
         The documents are each other's partners in one run of the document head, unless one has no text.
         """
-        sizes = len(a.chunk_vectors), len(b.chunk_vectors)
-        if not all(sizes):
-            return np.zeros(sizes, np.float32), np.zeros(sizes[::-1], np.float32)
-        a_to_b, b_to_a = self.head.run([a.chunk_vectors, b.chunk_vectors], [1, 0]).attention
-        return a_to_b, b_to_a
+        sides = a.chunk_vectors, b.chunk_vectors
+        there, back = self.head.attention(*sides) if len(sides[0]) and len(sides[1]) else ((), ())
+        shape = len(sides[0]), len(sides[1])
+        return ScoreTable(shape, there), ScoreTable(shape[::-1], back)
 
     def chunker(self) -> Chunker:
         """See `DocumentEncoder`."""
@@ -443,7 +467,11 @@ class Encoder(DocumentEncoder):
 
     def _open_head(self, graph: Path) -> HeadRunner:
         opened = open_session(graph, head_contract(self.config.hidden_size), self._plan.ordinal, keep=False)
-        return HeadRunner(opened, self.config.max_chunks)
+        folder = self.folder.path
+        there = weights_file(folder).is_file()  # models of earlier versions have none
+        return HeadRunner(
+            opened, self.config.max_chunks, (lambda: LongHead(self.config, weight_files(folder))) if there else None
+        )
 
 
 def _open_lexicon(folder: ModelFolder) -> Lexicon | None:

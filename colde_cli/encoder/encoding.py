@@ -25,6 +25,7 @@ from colde_cli.encoder.vector_cache import Cache, digest, file_digest
 from colde_cli.errors import LimitError, NoTextError
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import DomainFields, ModelStatistics
+from colde_cli.scoring.score_table import ScoreTable
 
 FloatArray = NDArray[np.float32]
 
@@ -221,9 +222,9 @@ class RuntimeInfo:
 
 EncoderConfig = ModelConfig | SystemConfig
 
-MAX_CHUNKS = 5000
-"""Chunks of one document; 500 pages have 1,000. For each pair of chunks of two documents attention takes about 30 bytes
-while it is computed, .75 GB, and all scores, which are kept, take 12."""
+MAX_CHUNKS = 20_000
+"""Chunks of one document; 500 pages have 1,000. What grows with the pairs of chunks is made in blocks, so that two
+documents of this length compare within 2 GB."""
 
 _CHARACTERS = 8
 """Characters of a token from which a text is refused before any token is made; English has 4 to 5."""
@@ -345,7 +346,7 @@ class DocumentEncoder(ABC):
         """
 
     @abstractmethod
-    def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
+    def attention(self, a: Encoding, b: Encoding) -> tuple[ScoreTable, ScoreTable]:
         """Attention of the chunks of A over those of B [n_a, n_b], and back [n_b, n_a]; rows sum to 1."""
 
 

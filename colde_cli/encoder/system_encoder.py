@@ -22,6 +22,7 @@ from colde_cli.encoder.runtime import PRECISIONS, Contract, DevicePlan, Graph, P
 from colde_cli.encoder.tokenizer import open_tokenizer
 from colde_cli.encoder.vector_cache import Cache, digest, file_digest, remembered
 from colde_cli.errors import NoTextError, OptionError
+from colde_cli.scoring.score_table import ScoreTable
 
 FloatArray = NDArray[np.float32]
 
@@ -177,10 +178,13 @@ class SystemEncoder(DocumentEncoder):
             for document, chunks, listed in zip(documents, chunked, texts, strict=True)
         ]
 
-    def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
+    def attention(self, a: Encoding, b: Encoding) -> tuple[ScoreTable, ScoreTable]:
         """Uniform: each document is read alone."""
-        n_a, n_b = len(a.chunks), len(b.chunks)
-        return np.full((n_a, n_b), 1 / max(1, n_b), np.float32), np.full((n_b, n_a), 1 / max(1, n_a), np.float32)
+        a_to_b, b_to_a = (
+            ScoreTable((n, m), (np.full((1, m), 1 / max(1, m), np.float32) for _ in range(n)))
+            for n, m in ((len(a.chunks), len(b.chunks)), (len(b.chunks), len(a.chunks)))
+        )
+        return a_to_b, b_to_a
 
     def _encoding(self, document: Document, chunks: tuple[Chunk, ...], vectors: FloatArray) -> Encoding:
         """Make an encoding from the vectors of the document, its sections and its chunks, in this order."""

@@ -14,7 +14,7 @@ to a whole block, so that no document has to be adapted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -41,6 +41,8 @@ _REPETITION = 5.0  # r
 _MANY_WORDS = 1 << 31
 _BLOCK = 256
 """Documents scored together: their copies stay below about 20 MB."""
+_CELLS = 1 << 22
+"""Pairs of chunks whose cosines are in memory together, as far as one chunk with all of the other side is no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,14 +285,25 @@ def counterparts(a: Scorable, b: Scorable, sharpness: float) -> float:
     soft maximum t · log Σ_i s_i · exp(m_i / t); the mean of both documents is returned. A few chunks that match count
     more than many that nearly do, however long the document is.
     """
-    table = a.centred_unit_vectors @ b.centred_unit_vectors.T
+    own, other = a.centred_unit_vectors, b.centred_unit_vectors
+    of_a, of_b = np.empty(len(own), np.float32), np.full(len(other), -1.0, np.float32)
+    for start, stop in _stretches(len(own), len(other)):
+        table = own[start:stop] @ other.T
+        table.max(axis=1, out=of_a[start:stop])
+        np.maximum(of_b, table.max(axis=0), out=of_b)
     both = 0.0
-    for axis, side in ((1, a), (0, b)):
-        best = np.clip(table.max(axis=axis), -1.0, 1.0).astype(np.float64)
+    for found, side in ((of_a, a), (of_b, b)):
+        best = np.clip(found, -1.0, 1.0).astype(np.float64)
         highest = float(best.max())
         total = float(side.shares.astype(np.float64) @ np.exp((best - highest) / sharpness))
         both += highest + sharpness * float(np.log(total))
     return max(-1.0, min(1.0, both / 2))
+
+
+def _stretches(rows: int, columns: int) -> Iterator[tuple[int, int]]:
+    """Where stretches of some rows begin and end that have `_CELLS` cells at most, if one row has no more."""
+    step = max(1, _CELLS // max(1, columns))
+    return ((start, min(start + step, rows)) for start in range(0, rows, step))
 
 
 def saturated(value: Overlap, half: float) -> Overlap:
@@ -391,27 +404,38 @@ class _OneToMany:
         lengths = np.array([len(item.shares) for item in documents])
         starts = np.cumsum(lengths) - lengths
         query = adapted.centred_unit_vectors
-        cosines = vectors @ query.T
         subjects = subject_vectors(vectors, lengths) @ subject_vector(query)
         parts: dict[str, Floats] = {"mean": np.clip(subjects, -1.0, 1.0).astype(np.float64)}
         shares = np.concatenate([item.shares for item in documents])
-        parts["chunks"] = self._counterparts(np.clip(cosines, -1.0, 1.0), starts, lengths, shares)
+        parts["chunks"] = self._counterparts((vectors, query), starts, lengths, shares)
         return parts
 
-    def _counterparts(self, cosines: FloatArray, starts: Ints, lengths: Ints, shares: FloatArray) -> Floats:
+    def _counterparts(
+        self, vectors: tuple[FloatArray, FloatArray], starts: Ints, lengths: Ints, shares: FloatArray
+    ) -> Floats:
         """See `counterparts`: [B].
 
         Args:
-            cosines: [M, n] of the chunks of all documents with those of the query.
+            vectors: of the chunks of all documents [M, H], and of those of the query [n, H].
             starts: [B], the row of each document's first chunk.
             lengths: [B], chunks of each document.
             shares: [M], of the chunks.
         """
         sharpness = self._score_weights.sharpness
-        best = cosines.max(axis=1).astype(np.float64)
+        documents, query = vectors
+        numbers = np.repeat(np.arange(len(lengths)), lengths)
+        found = np.empty(len(documents), np.float32)
+        found_back = np.full((len(lengths), len(query)), -1.0, np.float32)
+        for start, stop in _stretches(len(documents), len(query)):
+            cosines = np.clip(documents[start:stop] @ query.T, -1.0, 1.0)
+            cosines.max(axis=1, out=found[start:stop])
+            within_block, first = np.unique(numbers[start:stop], return_index=True)
+            part = np.maximum.reduceat(cosines, first, axis=0)
+            found_back[within_block] = np.maximum(found_back[within_block], part)
+        best = found.astype(np.float64)
         highest = np.maximum.reduceat(best, starts)
         totals = np.add.reduceat(shares * np.exp((best - np.repeat(highest, lengths)) / sharpness), starts)
-        back = np.maximum.reduceat(cosines, starts, axis=0).astype(np.float64)
+        back = found_back.astype(np.float64)
         highest_back = back.max(axis=1)
         weights = np.exp((back - highest_back[:, None]) / sharpness)
         totals_back = weights @ self._query.shares.astype(np.float64)

@@ -101,8 +101,8 @@ class _CutDocument:
     @classmethod
     def of(cls, document: Document, passages: tuple[Passage, ...], ignore: IgnoreOptions) -> _CutDocument:
         texts = tuple(document.text[passage.span.start : passage.span.end] for passage in passages)
-        exact = tuple(tuple(word.key for word in words(text, ignore)) for text in texts)
-        keys = tuple(tuple(key.casefold() for key in keys if key[:1].isalnum()) or keys for keys in exact)
+        forms: dict[str, str] = {}  # one object for all words of a form
+        keys = tuple(_keys(text, ignore, forms) for text in texts)
         listed = (section.index for section in document.sections if section.kind is SectionKind.REFERENCES)
         return cls(passages, texts, keys, frozenset(listed))
 
@@ -113,6 +113,12 @@ class _CutDocument:
     @property
     def weights(self) -> list[int]:
         return [max(1, len(keys)) for keys in self.keys]
+
+
+def _keys(text: str, ignore: IgnoreOptions, forms: dict[str, str]) -> Keys:
+    exact = tuple(word.key for word in words(text, ignore))
+    folded = (key.casefold() for key in exact if key[:1].isalnum())
+    return tuple(forms.setdefault(key, key) for key in folded) or exact
 
 
 class WordMatches:
@@ -280,9 +286,9 @@ def _links(flow: WordFlow, a: Sequence[Passage], b: Sequence[Passage]) -> dict[t
     """How many words of a passage of A are words of a passage of B, where any are."""
     of_a, of_b = flow.a.places([one.span for one in a]), flow.b.places([one.span for one in b])
     known = np.flatnonzero((flow.a.first >= 0) & (of_a >= 0))
-    pairs = np.stack([of_a[known], of_b[flow.a.first[known]]])[:, of_b[flow.a.first[known]] >= 0]
-    both, counts = np.unique(pairs, axis=1, return_counts=True)
-    return {(i, j): count for (i, j), count in zip(both.T.tolist(), counts.tolist(), strict=True)}
+    there = of_b[flow.a.first[known]]
+    both, counts = np.unique(of_a[known][there >= 0] * len(b) + there[there >= 0], return_counts=True)
+    return {divmod(pair, len(b)): count for pair, count in zip(both.tolist(), counts.tolist(), strict=True)}
 
 
 def _same_once(a: Sequence[Keys], b: Sequence[Keys]) -> Iterator[PairCandidate]:

@@ -3,8 +3,8 @@
 Comparing every passage of A with every passage of B word for word would take too long, and so would encoding all of
 them. Two cheap tables come first: cosines of weighted words, and cosines of the chunks that contain the passages.
 
-Two long documents have 100 million pairs of passages, so that what is made of a table is made from some of its rows or
-columns at a time.
+Two long documents have a billion pairs of passages, so that a large table is never made whole: what is made of it is
+made from some of its rows or columns at a time.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
+from typing import Protocol
 from zlib import crc32
 
 import numpy as np
@@ -39,8 +41,8 @@ are 84 % of the words of unrelated papers (benchmarks/results)."""
 
 _BUCKETS = 4096
 _PER_PASSAGE = 6
-_ROWS = 1024
-"""Rows or columns of a table that are worked on at the same time."""
+_ROWS, _CELLS = 1024, 1 << 24
+"""Rows or columns of a table that are worked on at the same time, at most, and cells."""
 _MIN_COSINE = 0.15
 """Minimum cosine of weighted words at which two passages are compared word by word."""
 
@@ -66,31 +68,112 @@ def wording(a: Keys, b: Keys) -> float:
     return float(Indel.normalized_similarity(a, b))
 
 
+class CosineTable(Protocol):
+    """Cosines of n things of A with m of B, made some rows or columns at a time."""
+
+    def rows(self, start: int, stop: int) -> FloatArray: ...  # noqa: D102 - [stop - start, m]
+    def columns(self, start: int, stop: int) -> FloatArray: ...  # noqa: D102 - [stop - start, n]
+
+
+def _blocks(rows: int, columns: int) -> Iterator[tuple[int, int]]:
+    """Where blocks of the rows of a table begin and end."""
+    step = max(1, min(_ROWS, _CELLS // max(1, columns)))
+    return ((start, min(start + step, rows)) for start in range(0, rows, step))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _WeightedWords:
+    """The words of n passages and pairs of neighbouring words, hashed and weighted: n rows [4096] of unit length.
+
+    Attributes:
+        buckets: those that are not 0, of one row after the other.
+        weights: in these buckets.
+        ends: of each row in these, after a 0: [n + 1].
+    """
+
+    buckets: NDArray[np.uint16]
+    weights: FloatArray
+    ends: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    def rows(self, start: int, stop: int) -> FloatArray:
+        """Some rows, [stop - start, 4096]."""
+        dense = np.zeros((stop - start, _BUCKETS), np.float32)
+        held = slice(self.ends[start], self.ends[stop])
+        rows = np.repeat(np.arange(stop - start), np.diff(self.ends[start : stop + 1]))
+        dense[rows, self.buckets[held]] = self.weights[held]
+        return dense
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class WordCosines:
-    """Cosines of some passages of A and of B, by their words and pairs of neighbouring words.
+    """Cosines [n, m] of some passages of A and of B, by their words and pairs of neighbouring words.
 
     Attributes:
         of_a: indices of the passages of A, ascending.
         of_b: indices of the passages of B, ascending.
-        cosines: [n, m]; words are weighted by their rarity among these passages.
+        words: of both, weighted by their rarity among these passages.
     """
 
     of_a: list[int]
     of_b: list[int]
-    cosines: FloatArray
+    words: tuple[_WeightedWords, _WeightedWords]
+    _whole: list[FloatArray] = field(default_factory=list)  # a small table, once it is made
 
     @classmethod
     def of(cls, a: Sequence[Keys], b: Sequence[Keys], of_a: list[int], of_b: list[int]) -> WordCosines:
         """Compare the passages at `of_a` and `of_b`, given the words of all passages."""
-        left, right = _weighted_words([a[i] for i in of_a], [b[j] for j in of_b])
-        return cls(of_a, of_b, left @ right.T)
+        return cls(of_a, of_b, _weighted_words([a[i] for i in of_a], [b[j] for j in of_b]))
+
+    def turned(self) -> WordCosines:
+        """The cosines of the passages of B with those of A."""
+        return WordCosines(self.of_b, self.of_a, self.words[::-1])
+
+    def rows(self, start: int, stop: int) -> FloatArray:
+        """The cosines of some passages of A with all of B, by their places in `of_a`: [stop - start, m]."""
+        if len(self.of_a) * len(self.of_b) > _CELLS:
+            return self._product(start, stop)
+        if not self._whole:
+            self._whole.append(self._product(0, len(self.of_a)))
+        return self._whole[0][start:stop]
+
+    def columns(self, start: int, stop: int) -> FloatArray:
+        """The cosines of some passages of B with all of A: [stop - start, n]."""
+        small = len(self.of_a) * len(self.of_b) <= _CELLS
+        return self.rows(0, len(self.of_a))[:, start:stop].T if small else self.turned().rows(start, stop)
+
+    def _product(self, start: int, stop: int) -> FloatArray:
+        left, right = self.words
+        table = np.empty((stop - start, len(right)), np.float32)
+        for above, below in _blocks(stop - start, _BUCKETS):
+            rows = left.rows(start + above, start + below)
+            for first, last in _blocks(len(right), _BUCKETS):
+                table[above:below, first:last] = rows @ right.rows(first, last).T
+        return table
 
     def among(self, of_a: list[int], of_b: list[int]) -> FloatArray:
-        """Select the cosines of some of these passages, by their indices."""
+        """Select the cosines of some of these passages, by their indices, ascending."""
         rows, columns = np.searchsorted(self.of_a, of_a), np.searchsorted(self.of_b, of_b)
-        cosines: FloatArray = self.cosines[np.ix_(rows, columns)]
+        if not len(rows):
+            return np.zeros((0, len(columns)), np.float32)
+        cosines: FloatArray = self.rows(int(rows[0]), int(rows[-1]) + 1)[np.ix_(rows - rows[0], columns)]
         return cosines
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _VectorCosines:
+    """Cosines of vectors [n, H] of A with vectors [m, H] of B."""
+
+    a: FloatArray
+    b: FloatArray
+
+    def rows(self, start: int, stop: int) -> FloatArray:
+        return cosines(self.a[start:stop], self.b)
+
+    def columns(self, start: int, stop: int) -> FloatArray:
+        return cosines(self.b[start:stop], self.a)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,10 +193,11 @@ class ChunkCosines:
     @classmethod
     def of(cls, a: Encoding, b: Encoding) -> ChunkCosines:
         """Compare the chunks of two encodings, as far as they are asked for."""
+        vectors_of_b = lru_cache(1)(b.vectors_of)  # the same for all rows
 
         def among(rows: list[int], columns: list[int]) -> FloatArray:
             warm((a, rows), (b, columns))
-            return cosines(a.vectors_of(rows), b.vectors_of(columns))
+            return cosines(a.vectors_of(rows), vectors_of_b(tuple(columns)))
 
         return cls(a.chunks, b.chunks, among)
 
@@ -125,15 +209,16 @@ class ChunkCosines:
         Yields:
             Some rows of the table at a time, in order.
         """
-        ranges_a, ranges_b = _overlapping(self.a, a), _overlapping(self.b, b)
-        rows, columns = _members(ranges_a), _members(ranges_b)
-        cosines = self.among(rows, columns) if rows and columns else None
-        for start in range(0, len(a), _ROWS):
-            some = ranges_a[start : start + _ROWS]
-            if cosines is None:
-                yield np.ones((len(some), len(b)), np.float32)
+        ranges_b = _overlapping(self.b, b)
+        columns = _members(ranges_b)
+        for start, stop in _blocks(len(a), len(b)):
+            some = _overlapping(self.a, a[start:stop])
+            rows = _members(some)
+            if rows and columns:
+                highest = _highest_of_ranges(self.among(rows, columns), rows, some)
+                yield _highest_of_ranges(highest.T, columns, ranges_b).T
             else:
-                yield _highest_of_ranges(_highest_of_ranges(cosines, rows, some).T, columns, ranges_b).T
+                yield np.ones((len(some), len(b)), np.float32)
 
 
 def around(places: Sequence[int], before: int, expected: Sequence[int]) -> list[int]:
@@ -154,8 +239,8 @@ def lexical_candidates(
     Of many ties those near the `expected` places of all passages of A, and of B, are kept; without these, those of the
     same rank.
     """
-    best = _best(alike.cosines, _MIN_COSINE, (alike.of_a, alike.of_b), expected)
-    chosen = [(alike.of_a[i], alike.of_b[j]) for i, j in best]
+    best = _best(alike, _MIN_COSINE, (alike.of_a, alike.of_b), expected)
+    chosen = ((alike.of_a[i], alike.of_b[j]) for i, j, _ in best)
     return [PairCandidate(i, j, wording(a[i], b[j])) for i, j in chosen]
 
 
@@ -176,10 +261,9 @@ def meaning_candidates(
     vectors = encoder.encode_passages([*left, *right], progress)
     if not (vectors[: len(left)].any() and vectors[len(left) :].any()):
         return []
-    table = cosines(vectors[: len(left)], vectors[len(left) :])
+    table = _VectorCosines(vectors[: len(left)], vectors[len(left) :])
     candidates = []
-    for i, j in _best(table, 0.0, of, expected):
-        cosine = max(0.0, float(table[i, j]))
+    for i, j, cosine in _best(table, 0.0, of, expected):
         score = 1 - (1 - cosine) * (1 - wording(a[of_a[i]], b[of_b[j]]))
         candidates.append(PairCandidate(of_a[i], of_b[j], score))
     return candidates
@@ -198,57 +282,69 @@ def promising(chunks: FloatArray, words: FloatArray, near: BoolArray) -> tuple[l
 
 
 def _best(
-    table: FloatArray, least: float, of: tuple[list[int], list[int]], expected: tuple[Places, Places] | None = None
-) -> list[tuple[int, int]]:
-    """Find the cells that are among the best of their row or column, and at least `least`, in a table [n, m]."""
-    if not table.size:
-        return []
+    table: CosineTable, least: float, of: tuple[list[int], list[int]], expected: tuple[Places, Places] | None = None
+) -> list[tuple[int, int, float]]:
+    """Find the cells that are among the best of their row or column, and at least `least`, each with its cosine."""
     of_rows, of_columns = of
     in_rows, in_columns = expected or (None, None)
-    keep = _best_of_rows(table, least, of_rows, of_columns, in_rows)
-    # The best of a column are the best of a row of the transposed table.
-    keep |= _best_of_rows(table.T, least, of_columns, of_rows, in_columns).T
-    return [(int(i), int(j)) for i, j in zip(*np.nonzero(keep), strict=True)]
+    best = _best_of_rows(table.rows, least, of_rows, of_columns, in_rows)
+    turned = _best_of_rows(table.columns, least, of_columns, of_rows, in_columns)
+    best |= {(i, j): cosine for (j, i), cosine in turned.items() if (i, j) not in best}
+    return [(i, j, cosine) for (i, j), cosine in sorted(best.items())]
 
 
 def _best_of_rows(
-    table: FloatArray, least: float, of_rows: Sequence[int], of_columns: Sequence[int], expected: Places | None
-) -> BoolArray:
-    """Mark the cells that are among the best of their row, [n, m]; of many that tie, those near the expected ones."""
-    keep = np.zeros(table.shape, bool)
-    edge = table.shape[1] - min(_PER_PASSAGE, table.shape[1])
+    rows: Callable[[int, int], FloatArray],
+    least: float,
+    of_rows: Sequence[int],
+    of_columns: Sequence[int],
+    expected: Places | None,
+) -> dict[tuple[int, int], float]:
+    """Find the cells that are among the best of their row; of many that tie, those near the expected ones."""
+    best: dict[tuple[int, int], float] = {}
+    edge = len(of_columns) - min(_PER_PASSAGE, len(of_columns))
     met: Counter[int] = Counter()
-    for start in range(0, len(table), _ROWS):
-        some, best = table[start : start + _ROWS], keep[start : start + _ROWS]
+    for start, stop in _blocks(len(of_rows), len(of_columns)) if of_columns else ():
+        some = rows(start, stop)
         lowest = np.partition(some, edge, axis=1)[:, [edge]]
-        best[:] = (some >= lowest) & (some >= least)
-        for row in np.flatnonzero(best.sum(1) > REPEATED).tolist():
-            tied = np.flatnonzero(best[row] & (some[row] == lowest[row]))
+        keep = (some >= lowest) & (some >= least)
+        for row in np.flatnonzero(keep.sum(1) > REPEATED).tolist():
+            tied = np.flatnonzero(keep[row] & (some[row] == lowest[row]))
             places = [of_columns[column] for column in tied.tolist()]
             near = around(places, met[places[0]], expected[of_rows[start + row]] if expected else ())
-            best[row, tied] = False
-            best[row, tied[near]] = True
+            keep[row, tied] = False
+            keep[row, tied[near]] = True
             met[places[0]] += 1
-    return keep
+        cells = zip(np.argwhere(keep).tolist(), some[keep].tolist(), strict=True)
+        best |= {(start + row, column): cosine for (row, column), cosine in cells}
+    return best
 
 
-def _weighted_words(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[FloatArray, FloatArray]:
-    """Hash words and pairs of neighbouring words, weighted by rarity: [n, 4096] and [m, 4096], unit length."""
-    counts = np.zeros((len(a) + len(b), _BUCKETS), np.float32)
-    for row, keys in zip(counts, (*a, *b), strict=True):
+def _weighted_words(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[_WeightedWords, _WeightedWords]:
+    """Hash words and pairs of neighbouring words of n and of m passages, and weigh them by rarity."""
+    hashed = [_hashed(side) for side in (a, b)]
+    having = sum((np.bincount(side.buckets, minlength=_BUCKETS) for side in hashed), np.zeros(_BUCKETS, np.int64))
+    rarity = np.log((1 + len(a) + len(b)) / (1 + having)).astype(np.float32) + 0.5
+    for side in hashed:
+        side.weights[:] = np.sqrt(side.weights) * rarity[side.buckets]
+        for start, stop in _blocks(len(side), _BUCKETS):
+            norms = np.maximum(np.linalg.norm(side.rows(start, stop), axis=1), np.finfo(np.float32).tiny)
+            held = slice(side.ends[start], side.ends[stop])
+            side.weights[held] /= np.repeat(norms, np.diff(side.ends[start : stop + 1]))
+    return hashed[0], hashed[1]
+
+
+def _hashed(passages: Sequence[Keys]) -> _WeightedWords:
+    """The words and pairs of words of passages, each with its count."""
+    buckets, counts, ends = [np.zeros(0, np.uint16)], [np.zeros(0, np.float32)], [0]
+    for keys in passages:
         pairs = (f"{first} {second}" for first, second in pairwise(keys))
-        hashes = [crc32(word.encode()) % _BUCKETS for word in (*keys, *pairs)]
-        row[:] = np.bincount(hashes, minlength=_BUCKETS)
-    blocks = [counts[start : start + _ROWS] for start in range(0, len(counts), _ROWS)]
-    having = sum(((block > 0).sum(0) for block in blocks), np.zeros(_BUCKETS, np.int64))
-    rarity = np.log((1 + len(counts)) / (1 + having)).astype(np.float32) + 0.5
-    # In place: the table of two documents of 200 pages takes some 100 MB.
-    for block in blocks:
-        np.sqrt(block, out=block)
-        np.multiply(block, rarity, out=block)
-        norms = np.maximum(np.linalg.norm(block, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-        np.divide(block, norms, out=block)
-    return counts[: len(a)], counts[len(a) :]
+        hashes = np.bincount([crc32(word.encode()) % _BUCKETS for word in (*keys, *pairs)], minlength=_BUCKETS)
+        known = np.flatnonzero(hashes)
+        buckets.append(known.astype(np.uint16))
+        counts.append(hashes[known].astype(np.float32))
+        ends.append(ends[-1] + len(known))
+    return _WeightedWords(np.concatenate(buckets), np.concatenate(counts), np.array(ends, np.int64))
 
 
 def _overlapping(chunks: Sequence[Chunk], passages: Sequence[Passage]) -> list[range]:

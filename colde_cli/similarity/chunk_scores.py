@@ -1,13 +1,13 @@
 """Score pairs of chunks by cosine and shared wording, pairs of sections by their chunks, and find the closest pairs.
 
-All but `tables` and `closest_sections` are pure functions of arrays. A table has a cell for each pair of chunks, and
-two long documents have 25 million pairs: what is made of a table is made in its place, or from some of its rows at a
-time.
+A table has a cell for each pair of chunks, and two documents of 20,000 chunks have 400 million pairs: a `ScoreTable` is
+made, kept and read some rows at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from colde_cli.encoder.encoding import Encoding
 from colde_cli.scoring.config import Domain, ScoringConfig
 from colde_cli.scoring.domains import shortness
 from colde_cli.scoring.score import cosines
+from colde_cli.scoring.score_table import BLOCK, ScoreTable
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
@@ -36,8 +37,6 @@ documents of six sets 0.05, 0.1 and 0.2 do equally well as t. A larger share cos
 none would leave CoLDE out of its own level."""
 
 _RUN = 5
-_ROWS = 512
-"""Rows of a table that are worked on at the same time."""
 _LOOKED_AT = 64
 """Cells that are looked at for each pair to find: those of a long document are too many to sort."""
 _FACTOR = np.uint64(1_000_003)
@@ -48,7 +47,7 @@ _ITEMS = 4096
 _NO_ITEMS = np.zeros(0, np.int64)
 
 
-def tables(a: Encoding, b: Encoding, config: ScoringConfig) -> tuple[FloatArray, FloatArray]:
+def tables(a: Encoding, b: Encoding, config: ScoringConfig) -> tuple[FloatArray, ScoreTable]:
     """The scores of all pairs of sections [s_a, s_b], and of all pairs of chunks [n_a, n_b].
 
     Like the score of documents, that of sections is the cosine of CoLDE's vectors alone in a model without parts.
@@ -117,24 +116,30 @@ def agreements(a: Sequence[IntArray], b: Sequence[IntArray]) -> FloatArray:
 
 def table_of_chunks(
     vectors: tuple[FloatArray, FloatArray], chunks: tuple[Sequence[Chunk], Sequence[Chunk]]
-) -> FloatArray:
+) -> ScoreTable:
     """Score every chunk of A with every chunk of B: [n, m], cosines raised where the chunks share wording.
 
     Args:
         vectors: centred chunk vectors of A, [n, H], and of B, [m, H].
     """
-    table = shared_stretches(*chunks)
-    for start in range(0, len(table), _ROWS):
-        rows = slice(start, start + _ROWS)
-        table[rows] = with_shared_wording(cosines(vectors[0][rows], vectors[1]), table[rows])
-    return table
+    shape = len(chunks[0]), len(chunks[1])
+    wording = _Wording(*chunks) if all(shape) else None
+    starts = range(0, shape[0], BLOCK) if wording else ()
+    return ScoreTable(
+        shape,
+        (
+            with_shared_wording(cosines(vectors[0][start : start + BLOCK], vectors[1]), wording.stretches(start, BLOCK))
+            for start in starts
+            if wording
+        ),
+    )
 
 
 def table_of_sections(
     section_cosines: FloatArray,
-    chunk_scores: FloatArray,
+    chunk_scores: FloatArray | ScoreTable,
     shares: tuple[FloatArray, FloatArray],
-    rows: tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]],
+    rows: tuple[Rows, Rows],
     share: float = SECTION_VECTORS,
 ) -> FloatArray:
     """Score every section of A with every section of B: [s, t], the weighted mean of two scores.
@@ -149,33 +154,33 @@ def table_of_sections(
         chunk_scores: from `table_of_chunks`, [n, m].
         shares: of each chunk in its document's tokens, [n] and [m].
     """
-    (a, b), (of_a, of_b) = shares, rows
-    found = _counterparts(chunk_scores, a, of_a, of_b) + _counterparts(chunk_scores.T, b, of_b, of_a).T
+    found = np.zeros(section_cosines.shape, np.float32)
+    of_b = [section for section, places in enumerate(rows[1]) if places]
+    places_b = np.array([place for section in of_b for place in rows[1][section]], np.int64)
+    lengths = [len(rows[1][section]) for section in of_b]
+    starts: IntArray = np.cumsum(lengths, dtype=np.int64) - np.array(lengths, np.int64)
+    wide = [side.astype(np.float64) for side in shares]  # the order of a sum does not show then
+    whole_b = np.add.reduceat(wide[1][places_b], starts) if of_b else wide[1]
+    for section, places in enumerate(rows[0] if of_b else ()):
+        if not places:
+            continue
+        sums, highest = np.zeros(len(of_b)), np.full(len(shares[1]), -1, np.float32)
+        for first in range(0, len(places), BLOCK):
+            some = np.array(places[first : first + BLOCK])
+            block = chunk_scores[some.min() : some.max() + 1][some - some.min()]
+            best = np.maximum.reduceat(block[:, places_b], starts, axis=1)
+            sums += (_graded(best) * wide[0][some, None]).sum(0)
+            np.maximum(highest, block.max(0), out=highest)
+        back = np.add.reduceat((_graded(highest) * wide[1])[places_b], starts)
+        there = np.log(sums / wide[0][places].sum())
+        found[section, of_b] = 2 + SHARPNESS * (there + np.log(back / whole_b))
     table = np.float32(share) * section_cosines + np.float32((1 - share) / 2) * found
     return np.clip(table, -1.0, 1.0, out=table)
 
 
-def _counterparts(
-    scores: FloatArray, shares: FloatArray, own: Sequence[Sequence[int]], other: Sequence[Sequence[int]]
-) -> FloatArray:
-    """How well the chunks of each section find a counterpart in each section of the other document: [s, t].
-
-    Args:
-        scores: of the chunks, [n, m].
-        shares: of each chunk in its document's tokens, [n].
-    """
-    best = np.zeros((len(scores), len(other)), np.float32)
-    for section, places in enumerate(other):
-        if places:
-            best[:, section] = scores[:, places].max(1)
-    # No score exceeds 1, so that no exponential does.
-    weighted = np.exp((best - 1) / np.float32(SHARPNESS)) * shares[:, None]
-    found = np.zeros((len(own), len(other)), np.float32)
-    for section, places in enumerate(own):
-        if places:
-            found[section] = 1 + np.float32(SHARPNESS) * np.log(weighted[places].sum(0) / shares[places].sum())
-    found[:, [not places for places in other]] = 0
-    return found
+def _graded(scores: FloatArray) -> NDArray[np.float64]:
+    """The summands of a soft maximum. No score exceeds 1, so that no exponential does."""
+    return np.exp((scores.astype(np.float64) - 1) / SHARPNESS)
 
 
 def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArray:
@@ -203,7 +208,10 @@ def closest_sections(a: Document, b: Document, scores: FloatArray, limit: int) -
 
 
 def closest_pairs(
-    scores: FloatArray, kept: tuple[Sequence[int], Sequence[int]], limit: int, lengths: Sequence[int] = ()
+    scores: FloatArray | ScoreTable,
+    kept: tuple[Sequence[int], Sequence[int]],
+    limit: int,
+    lengths: Sequence[int] = (),
 ) -> list[tuple[float, int, int]]:
     """Pairs of a row and a column with high scores, each as (score, row, column), the best first; each place once.
 
@@ -212,26 +220,30 @@ def closest_pairs(
 
     Args:
         scores: [n, m]; pairs of a score of 0 or less are left out.
+        kept: rows and columns to look at, ascending.
         lengths: of what the rows stand for, n numbers; empty if all are the same.
     """
     rows, columns = kept
     if not rows or not columns or not limit:
         return []
     long = np.array([lengths[row] for row in rows] if lengths else [0] * len(rows), np.int64)
-    blocks = [
-        _highest_cells(
-            _order(scores[np.ix_(rows[start : start + _ROWS], columns)], long, start),
-            start * len(columns),
-            _LOOKED_AT * limit,
-        )
-        for start in range(0, len(rows), _ROWS)
-    ]
-    values, places = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    orders, places, values = [_NO_ITEMS], [_NO_ITEMS], [np.zeros(0, np.float32)]
+    for start in range(0, len(rows), BLOCK):
+        some = np.array(rows[start : start + BLOCK])
+        block = scores[some[0] : some[-1] + 1][np.ix_(some - some[0], columns)]
+        order = _order(block, long, start).ravel()
+        looked_at = min(order.size, _LOOKED_AT * limit)
+        highest = np.argpartition(-order, looked_at - 1)[:looked_at]
+        orders.append(order[highest])
+        places.append(start * len(columns) + highest)
+        values.append(block.ravel()[highest])
+    by_place = dict(zip(np.concatenate(places).tolist(), np.concatenate(values).tolist(), strict=True))
+    best = np.lexsort((np.concatenate(places), -np.concatenate(orders)))[: _LOOKED_AT * limit]
     pairs: dict[int, int] = {}
     found = []
-    for place in places[np.lexsort((places, -values))[: _LOOKED_AT * limit]].tolist():
+    for place in np.concatenate(places)[best].tolist():
         row, column = divmod(place, len(columns))
-        score = float(scores[rows[row], columns[column]])
+        score = by_place[place]
         if len(pairs) < limit and score > 0 and row not in pairs and column not in pairs.values():
             pairs[row] = column
             found.append((score, rows[row], columns[column]))
@@ -250,18 +262,6 @@ def _order(block: FloatArray, lengths: IntArray, start: int) -> IntArray:
     return millionths
 
 
-def _highest_cells(block: IntArray, first: int, limit: int) -> tuple[IntArray, IntArray]:
-    """The highest numbers of some rows of a table, and their places in it, counted row by row; in no order.
-
-    Args:
-        block: the rows, [r, m].
-    """
-    flat = block.ravel()
-    looked_at = min(flat.size, limit)
-    highest = np.argpartition(-flat, looked_at - 1)[:looked_at]
-    return flat[highest], first + highest
-
-
 def shared_stretches(a: Sequence[Chunk], b: Sequence[Chunk]) -> FloatArray:
     """Measure the longest stretch of wording that each chunk of `a` shares with each of `b`: [n, m] in tokens.
 
@@ -271,16 +271,69 @@ def shared_stretches(a: Sequence[Chunk], b: Sequence[Chunk]) -> FloatArray:
     """
     if not len(a) or not len(b):
         return np.zeros((len(a), len(b)), np.float32)
-    left, right = _couples(a), _couples(b)
-    known, codes = np.unique(np.concatenate([*left, *right]), return_inverse=True)
-    pieces = np.split(codes, np.cumsum([len(piece) for piece in (*left, *right)])[:-1])
-    left, right = pieces[: len(a)], pieces[len(a) :]
-    table = np.empty((len(a), len(b)), np.float32)
-    for column, measured in enumerate(_stretches(left, right, len(known))):
-        table[:, column] = measured
-    for row, measured in zip(table, _stretches(right, left, len(known)), strict=True):
-        np.minimum(row, measured, out=row)
-    return table
+    return _Wording(a, b).stretches(0, len(a))
+
+
+class _Wording:
+    """The neighbouring tokens of the chunks of two documents, for `shared_stretches` of some chunks of A."""
+
+    def __init__(self, a: Sequence[Chunk], b: Sequence[Chunk]) -> None:
+        couples = [*_couples(a), *_couples(b)]
+        known, codes = np.unique(np.concatenate(couples), return_inverse=True)
+        pieces = np.split(codes.astype(np.int32), np.cumsum([len(piece) for piece in couples])[:-1])
+        self._a, self._b, self._present = pieces[: len(a)], pieces[len(a) :], np.zeros(len(known), bool)
+        self._line = _Line.of(self._b)
+
+    def stretches(self, start: int, count: int) -> FloatArray:
+        """Those of chunks of A from `start` on with all of B: [count or fewer, m]."""
+        some = self._a[start : start + count]
+        table = np.empty((len(some), len(self._b)), np.float32)
+        line = _Line.of(some)
+        for column, piece in enumerate(self._b):
+            table[:, column] = line.stretches(piece, self._present)
+        for row, piece in zip(table, some, strict=True):
+            np.minimum(row, self._line.stretches(piece, self._present), out=row)
+        return table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Line:
+    """The couples of n chunks on one line, the chunks so far apart that a run across two of them never pays off.
+
+    Attributes:
+        codes: of the couples of all chunks.
+        rows: the chunk of each.
+        places: on the line.
+    """
+
+    count: int
+    codes: NDArray[np.int32]
+    rows: NDArray[np.int32]
+    places: IntArray
+
+    @classmethod
+    def of(cls, chunks: Sequence[NDArray[np.int32]]) -> _Line:
+        lengths = [len(piece) for piece in chunks]
+        rows = np.repeat(np.arange(len(chunks), dtype=np.int32), lengths)
+        places = np.arange(len(rows)) + rows * np.int64(4 * max(lengths))
+        return cls(len(chunks), np.concatenate(chunks), rows, places)
+
+    def stretches(self, other: NDArray[np.int32], present: NDArray[np.bool_]) -> FloatArray:
+        """Find the run of places with the largest sum in each chunk, by the couples of another: [n].
+
+        Args:
+            present: False for each code there is.
+        """
+        result = np.zeros(self.count, np.float32)
+        present[other] = True
+        hits = np.flatnonzero(present[self.codes])
+        present[other] = False
+        if len(hits):
+            # A run from hit i to hit j sums to heights[j] - heights[i] + 1: all places between are misses.
+            heights = (1 + _MISS) * np.arange(len(hits)) - _MISS * self.places[hits]
+            sums = heights - np.minimum.accumulate(heights) + 1
+            np.maximum.at(result, self.rows[hits], sums.astype(np.float32))
+        return result
 
 
 def shared_runs(a: Sequence[Chunk], b: Sequence[Chunk]) -> float:
@@ -295,7 +348,7 @@ def shared_runs(a: Sequence[Chunk], b: Sequence[Chunk]) -> float:
 
 def _runs(chunks: Sequence[Chunk]) -> NDArray[np.uint64]:
     """Hash every run of `_RUN` neighbouring tokens, special tokens left out; each hash once."""
-    ids = np.array([token for chunk in chunks for token in chunk.ids[1:-1]], np.uint64)
+    ids = np.fromiter((token for chunk in chunks for token in chunk.ids[1:-1]), np.uint64)
     hashes = np.zeros(max(0, len(ids) - _RUN + 1), np.uint64)
     for place in range(_RUN):
         hashes = hashes * _FACTOR + ids[place : place + len(hashes)]
@@ -309,24 +362,3 @@ def _couples(chunks: Sequence[Chunk]) -> list[IntArray]:
         ids = np.asarray(chunk.ids[1:-1], np.int64)
         couples.append((ids[:-1] << 32) + ids[1:])
     return couples
-
-
-def _stretches(measured: Sequence[IntArray], other: Sequence[IntArray], kinds: int) -> Iterator[FloatArray]:
-    """Find the run of places with the largest sum in each measured chunk: [n] for each other chunk."""
-    codes = np.concatenate(measured)
-    rows = np.repeat(np.arange(len(measured)), [len(piece) for piece in measured])
-    # All chunks are on one line, so far apart that a run across two of them never pays off.
-    apart = 4 * max(len(piece) for piece in measured)
-    places = np.arange(len(codes)) + rows * apart
-    present = np.zeros(kinds, bool)
-    for piece in other:
-        result = np.zeros(len(measured), np.float32)
-        present[piece] = True
-        hits = np.flatnonzero(present[codes])
-        present[piece] = False
-        if len(hits):
-            # A run from hit i to hit j sums to heights[j] - heights[i] + 1: all places between are misses.
-            heights = (1 + _MISS) * np.arange(len(hits)) - _MISS * places[hits]
-            sums = heights - np.minimum.accumulate(heights) + 1
-            np.maximum.at(result, rows[hits], sums.astype(np.float32))
-        yield result

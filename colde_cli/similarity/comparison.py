@@ -18,13 +18,9 @@ from colde_cli.encoder.runtime import Progress
 from colde_cli.errors import OptionError
 from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import ScorePart, verdict
+from colde_cli.scoring.score_table import ScoreTable
 from colde_cli.similarity.alignment import align, match_words
-from colde_cli.similarity.chunk_scores import (
-    closest_pairs,
-    closest_sections,
-    shared_runs,
-    tables,
-)
+from colde_cli.similarity.chunk_scores import closest_pairs, closest_sections, shared_runs, tables
 from colde_cli.similarity.genre import common_genre
 from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.outside_changes import (
@@ -102,7 +98,7 @@ class Scores:
     probability: float | None
     threshold: float | None
     sections: FloatArray
-    chunks: FloatArray
+    chunks: ScoreTable
     percentile: float | None = None
 
 
@@ -126,7 +122,7 @@ class Comparison:
     b: Encoding
     model: RuntimeInfo
     measure: Callable[[], Scores] | None
-    attend: Callable[[], tuple[FloatArray, FloatArray]] | None
+    attend: Callable[[], tuple[ScoreTable, ScoreTable]] | None
     same_content: bool
     alignment: Alignment | None = None
     ignore: IgnoreOptions = NOTHING_IGNORED
@@ -149,7 +145,7 @@ class Comparison:
         return self.measure()
 
     @cached_property
-    def attention(self) -> tuple[FloatArray, FloatArray]:
+    def attended(self) -> tuple[ScoreTable, ScoreTable]:
         """Chunk-wise attention from A to B [m_a, m_b] and back [m_b, m_a]; rows sum to 1.
 
         It is computed when it is asked for: of long documents it takes more memory than all else.
@@ -157,8 +153,14 @@ class Comparison:
         assert self.attend is not None, "a copy has its attention"
         return self.attend()
 
+    @property
+    def attention(self) -> tuple[FloatArray, FloatArray]:
+        """The attention of `attended` as arrays."""
+        there, back = self.attended
+        return np.asarray(there), np.asarray(back)
+
     def __getstate__(self) -> dict[str, Any]:
-        computed = {"scores": self.scores, "attention": self.attention}
+        computed = {"scores": self.scores, "attended": self.attended}
         return {**vars(self), **computed, "measure": None, "attend": None}
 
     def scored(self, scores: Scores) -> Comparison:
@@ -193,8 +195,8 @@ class Comparison:
 
     @property
     def chunk_scores(self) -> FloatArray:
-        """[m_a, m_b], cosines of centred chunk vectors, raised where the chunks share wording."""
-        return self.scores.chunks
+        """[m_a, m_b], cosines of centred chunk vectors, raised where they share wording: `scores.chunks`, whole."""
+        return np.asarray(self.scores.chunks)
 
     @property
     def percentile(self) -> float | None:
@@ -273,13 +275,13 @@ class Comparison:
 
     def matches_of_a(self, *, attention: bool = False) -> tuple[ChunkMatch, ...]:
         """Find the most similar chunk of B for each chunk of A, in the order of A; with `attention` to it if wanted."""
-        there = self.attention[0] if attention else None
-        return _best_matches(self.a, self.b, self.chunk_scores, there, self.ignore)
+        there = self.attended[0] if attention else None
+        return _best_matches(self.a, self.b, self.scores.chunks.best()[0], there, self.ignore)
 
     def matches_of_b(self, *, attention: bool = False) -> tuple[ChunkMatch, ...]:
         """Find the most similar chunk of A for each chunk of B, in the order of B; see `matches_of_a`."""
-        back = self.attention[1] if attention else None
-        return _best_matches(self.b, self.a, self.chunk_scores.T, back, self.ignore)
+        back = self.attended[1] if attention else None
+        return _best_matches(self.b, self.a, self.scores.chunks.best()[1], back, self.ignore)
 
     def closest_sections(self, limit: int) -> list[tuple[float, int, int]]:
         """Find the closest of the `Document.content_sections`, each once, as (score, index in A, index in B)."""
@@ -291,7 +293,7 @@ class Comparison:
             [place for place, chunk in enumerate(side.chunks) if chunk.section in kept]
             for side, kept in ((side, set(side.document.content_sections())) for side in (self.a, self.b))
         )
-        return closest_pairs(self.chunk_scores, (a, b), limit)
+        return closest_pairs(self.scores.chunks, (a, b), limit)
 
     def without_counterpart(self) -> tuple[tuple[ChunkMatch, ...], tuple[ChunkMatch, ...]]:
         """Select the chunks of A and of B with a best match below `COUNTERPART`."""
@@ -370,27 +372,28 @@ def _scores(a: Encoding, b: Encoding, encoder: DocumentEncoder, field: Field | N
 
 def _unscored(a: Encoding, b: Encoding) -> Scores:
     """Beside a document without text there is no verdict: the score is 1 for two files that are the same, else 0."""
-    sections, chunks = (
-        np.zeros((len(one), len(other)), np.float32)
-        for one, other in ((a.document.sections, b.document.sections), (a.chunks, b.chunks))
-    )
+    sections = np.zeros((len(a.document.sections), len(b.document.sections)), np.float32)
     same = a.document.text == b.document.text and compare_outside(a.document, b.document).same
-    return Scores(float(same), (), None, None, sections, chunks)
+    return Scores(float(same), (), None, None, sections, ScoreTable((len(a.chunks), len(b.chunks)), ()))
 
 
 def _best_matches(
-    own: Encoding, other: Encoding, scores: FloatArray, attention: FloatArray | None, ignore: IgnoreOptions
+    own: Encoding,
+    other: Encoding,
+    best: tuple[NDArray[np.int64], FloatArray],
+    attention: ScoreTable | None,
+    ignore: IgnoreOptions,
 ) -> tuple[ChunkMatch, ...]:
     texts, others = (
         [normal(side.document.text[chunk.span.start : chunk.span.end], ignore) for chunk in side.chunks]
         for side in (own, other)
     )
+    attended = None if attention is None else attention.at(best[0]) * len(others)
     matches = []
-    for chunk, row in enumerate(scores):
-        partner = int(row.argmax())
+    for chunk, (partner, score) in enumerate(zip(best[0].tolist(), best[1].tolist(), strict=True)):
         same = texts[chunk] == others[partner]
-        relative = None if attention is None else float(attention[chunk, partner] * len(attention[chunk]))
-        matches.append(ChunkMatch(chunk, partner, float(row[partner]), relative, same))
+        relative = None if attended is None else float(attended[chunk])
+        matches.append(ChunkMatch(chunk, partner, score, relative, same))
     return tuple(matches)
 
 
@@ -399,7 +402,7 @@ def comparison_data(
     schema: int = 2,
     *,
     attention: bool = False,
-    table: Callable[[FloatArray], object] = rounded_rows,
+    table: Callable[[FloatArray | ScoreTable], object] = rounded_rows,
 ) -> dict[str, Any]:
     """Build schema colde.diff/2; without an alignment `passages` and all that depends on them are null.
 
@@ -415,10 +418,10 @@ def comparison_data(
     if schema not in (1, 2):
         raise OptionError(f"There is no schema {schema} of a comparison; choose 1 or 2.")
     aligned, documents = comparison.alignment is not None, (comparison.a.document, comparison.b.document)
-    chunks = {"scores": table(comparison.chunk_scores)}
+    chunks = {"scores": table(comparison.scores.chunks)}
     if attention or schema == 1:
         names = ("attention_a_to_b", "attention_b_to_a")
-        chunks |= {name: table(values) for name, values in zip(names, comparison.attention, strict=True)}
+        chunks |= {name: table(values) for name, values in zip(names, comparison.attended, strict=True)}
     changes = [{**asdict(change), "a": list(change.a), "b": list(change.b)} for change in comparison.section_changes]
     field, within_field = comparison.field, {}
     if field is not None:

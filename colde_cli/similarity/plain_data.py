@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float32]
 _DECIMALS = 6
 
 
-def rounded_rows(values: FloatArray) -> list[list[float]]:
+def rounded_rows(values: Iterable[FloatArray]) -> list[list[float]]:
     """Round a table to the decimals of JSON."""
     return [rounded_row(row) for row in values]
 

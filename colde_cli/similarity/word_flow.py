@@ -8,6 +8,7 @@ part, so that a table reads the same in a Word file and in a PDF.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -62,10 +63,20 @@ class FlowSide:
     @classmethod
     def of(cls, text: str) -> FlowSide:
         """Find letters, numbers and check marks; bars, bullets, leaders and other signs are no words."""
-        found = [(match[0], match.start(), match.end()) for match in _WORD.finditer(text)]
-        keys = [word.casefold() if word.isascii() else plain(word).casefold() for word, _, _ in found]
-        spans = np.array([(start, end) for _, start, end in found], np.int64).reshape(-1, 2)
-        return cls(keys, spans[:, 0], spans[:, 1], *(np.full(len(keys), -1, np.int64) for _ in range(2)))
+        keys: list[str] = []
+        starts, ends = array("q"), array("q")
+        forms: dict[str, str] = {}  # one object for all words of a form: long texts have millions of words
+        for match in _WORD.finditer(text):
+            word = match[0]
+            key = forms.get(word)
+            if key is None:
+                key = word.casefold() if word.isascii() else plain(word).casefold()
+                forms[word] = key
+            keys.append(key)
+            starts.append(match.start())
+            ends.append(match.end())
+        spans = (np.array(side, np.int64) for side in (starts, ends))
+        return cls(keys, *spans, *(np.full(len(keys), -1, np.int64) for _ in range(2)))
 
     def before(self, offset: int) -> int:
         """The number of words that begin before an offset."""
@@ -154,12 +165,11 @@ def _in_order(a: IntArray, b: IntArray) -> Iterator[Run]:
 
 def _breaks(text: str, side: FlowSide) -> Breaks:
     """How deeply words are parted from those before them: by nothing, a sentence, a line or a paragraph."""
-    starts, ends = side.starts.tolist(), side.ends.tolist()
 
     def depth(word: int) -> int:
-        if word in (0, len(starts)):
+        if word in (0, len(side.keys)):
             return 3
-        gap = text[ends[word - 1] : starts[word]]
+        gap = text[side.ends[word - 1] : side.starts[word]]
         lines = gap.count("\n")
         return min(lines + 1, 3) if lines else int(_STOP.search(gap) is not None)
 
@@ -199,21 +209,24 @@ def _alike(a: IntArray, b: IntArray) -> int:
 def _anchors(a: IntArray, b: IntArray) -> list[Run]:
     """Find the runs of words that occur once in A and in B and keep their order, apart from one another."""
     for size in _ANCHORS:
-        pairs = _once_in_both(a, b, size)
-        if not pairs:
+        places, others = _once_in_both(a, b, size)
+        if not len(places):
             continue
-        kept = in_order(pairs, [1] * len(a))
+        # Those that stand one word apart in both documents go together.
+        first = np.flatnonzero((np.diff(places, prepend=-2) != 1) | (np.diff(others, prepend=-2) != 1))
+        counts = np.diff(first, append=len(places)).tolist()
+        begins = places[first].tolist(), others[first].tolist()
         runs: list[Run] = []
-        for place in sorted(kept):
-            other, length = pairs[place], size
+        for number in sorted(in_order(dict(enumerate(begins[1])), counts)):
+            place, other, length = begins[0][number], begins[1][number], counts[number] + size - 1
             if runs:
                 before = runs[-1]
                 ends = before[0] + before[2], before[1] + before[2]
                 if place - before[0] == other - before[1] and place <= ends[0]:
-                    runs[-1] = (before[0], before[1], place + size - before[0])
+                    runs[-1] = (before[0], before[1], place + length - before[0])
                     continue
                 cut = max(0, ends[0] - place, ends[1] - other)
-                place, other, length = place + cut, other + cut, size - cut  # noqa: PLW2901
+                place, other, length = place + cut, other + cut, length - cut
             if length > 0:
                 runs.append((place, other, length))
         return runs
@@ -222,8 +235,8 @@ def _anchors(a: IntArray, b: IntArray) -> list[Run]:
 
 def _once_in_both(
     a: IntArray, b: IntArray, size: int, free: tuple[BoolArray, BoolArray] | None = None
-) -> dict[int, int]:
-    """Find the runs of `size` words that occur once in A and in B: their place in A to that in B.
+) -> tuple[IntArray, IntArray]:
+    """Find the runs of `size` words that occur once in A and in B: their places in A, ascending, and in B.
 
     Args:
         free: the words to look at; None for all.
@@ -232,7 +245,7 @@ def _once_in_both(
     for side, words in enumerate((a, b)):
         count = len(words) - size + 1
         if count <= 0:
-            return {}
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
         code = np.zeros(count, np.uint64)
         inside = np.ones(count, bool)
         for step in range(size):
@@ -248,12 +261,14 @@ def _once_in_both(
     for step in range(size):  # two runs may have the same code
         same = a[left + step] == b[right + step]
         left, right = left[same], right[same]
-    return dict(sorted(zip(left.tolist(), right.tolist(), strict=True)))
+    order = np.argsort(left)
+    return left[order], right[order]
 
 
 def _moved(a: IntArray, b: IntArray, free: tuple[BoolArray, BoolArray]) -> Iterator[Run]:
     """Yield runs of words that stand elsewhere, among the free ones, each as long as it can be; they are taken."""
-    for place, other in _once_in_both(a, b, _MOVED, free).items():
+    places, others = _once_in_both(a, b, _MOVED, free)
+    for place, other in zip(places.tolist(), others.tolist(), strict=True):
         ahead = min(_free(free[0][place:]), _free(free[1][other:]))
         length = _alike(a[place : place + ahead], b[other : other + ahead])
         if length < _MOVED:

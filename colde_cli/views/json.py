@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from colde_cli.evaluation.result import Evaluation, SetResult
+from colde_cli.scoring.score_table import ScoreTable
 from colde_cli.similarity.comparison import comparison_data
 from colde_cli.similarity.outside_changes import ignored_data, outside_data
 from colde_cli.similarity.plain_data import rounded, rounded_row, source_data
@@ -132,7 +133,7 @@ def _pieces(value: object, line: str) -> Iterator[str]:
         yield from _block(
             "{}", (chain((f"{_plain(str(key))}: ",), _pieces(item, line + "  ")) for key, item in value.items()), line
         )
-    elif isinstance(value, np.ndarray):
+    elif isinstance(value, np.ndarray | ScoreTable):
         yield from (_block("[]", ((_plain(rounded_row(row)),) for row in value), line) if len(value) else ("[]",))
     elif isinstance(value, (list, tuple)) and value and not all(type(item) in (int, float) for item in value):
         yield from _block("[]", (_pieces(item, line + "  ") for item in value), line)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.scoring.score_table import ScoreTable
 from colde_cli.similarity.outside_changes import MOST_LISTED
 from colde_cli.views.changes import not_listed, outside_rows, place_pieces, row_pieces
 from colde_cli.views.escaping import short
@@ -30,6 +31,7 @@ _FOLDER = Path(__file__).parent
 _SCRIPTS = ("base", "panes", "links", "list", "detail", "redline", "folding", "maps", "print", "start")
 """The scripts, in the order of the page."""
 MAX_LINES = 1000
+_ROWS = 64  # lines of a map that are made at a time
 """Maximum number of rows or columns of a map; with more, a cell stands for several and shows their highest score."""
 
 
@@ -83,24 +85,26 @@ def heat_maps(comparison: Comparison) -> dict[str, Any]:
     alignment = comparison.aligned
     return {
         "sections": _map(comparison.section_scores),
-        "chunks": _map(comparison.chunk_scores),
+        "chunks": _map(comparison.scores.chunks),
         "places": [_places(comparison.a, alignment.a), _places(comparison.b, alignment.b)],
     }
 
 
-def _map(scores: NDArray[np.float32]) -> dict[str, Any]:
+def _map(scores: NDArray[np.float32] | ScoreTable) -> dict[str, Any]:
     steps = [max(1, -(-count // MAX_LINES)) for count in scores.shape]
-    hundredths = scores * 100
-    hundredths += 100
-    cells = np.rint(hundredths, out=hundredths).clip(0, 200, out=hundredths).astype(np.uint8)
-    for axis, step in enumerate(steps):
-        if step > 1:
-            cells = np.maximum.reduceat(cells, np.arange(0, cells.shape[axis], step), axis=axis)
+    cells = [np.zeros((0, -(-scores.shape[1] // steps[1])), np.uint8)]
+    for start in range(0, scores.shape[0], steps[0] * _ROWS):
+        block = np.rint(scores[start : start + steps[0] * _ROWS] * 100 + 100).clip(0, 200).astype(np.uint8)
+        for axis, step in enumerate(steps):
+            if step > 1:
+                block = np.maximum.reduceat(block, np.arange(0, block.shape[axis], step), axis=axis)
+        cells.append(block)
+    held = np.concatenate(cells)
     return {
-        "rows": cells.shape[0],
-        "columns": cells.shape[1],
+        "rows": held.shape[0],
+        "columns": held.shape[1],
         "steps": steps,
-        "cells": b64encode(cells.tobytes()).decode(),
+        "cells": b64encode(held.tobytes()).decode(),
     }
 
 
@@ -149,7 +153,7 @@ def _sections(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _chunks(comparison: Comparison) -> list[dict[str, Any]]:
-    matches = comparison.matches_of_a() if comparison.chunk_scores.size else ()
+    matches = comparison.matches_of_a() if comparison.scores.chunks.size else ()
     return [
         {
             "a": _chunk(comparison.a, match.chunk, "a"),
