@@ -18,7 +18,7 @@ from colde_cli.evaluation.data import read_data
 from colde_cli.learning.recipe import Recipe
 
 if TYPE_CHECKING:
-    from colde_cli.systems.base import SYSTEMS, system_recipe
+    from colde_cli.systems.base import SYSTEMS
 
 pytestmark = pytest.mark.usefixtures("late_imports")
 
@@ -217,14 +217,6 @@ def test_options_that_are_not_given_are_the_recipes_own(
     shared: dict[str, Any] = {"epochs": 10, "batch_size": 32, "batches": "by-file", "seed": 2}
     assert smith == Recipe(system="smith", learning_rate=5e-5, network=sizes, **shared)
     assert laser == Recipe(system="sbert", learning_rate=2e-5, pretrain="self-reference", pretrain_epochs=3, **shared)
-
-
-def test_a_digest_is_that_of_earlier_versions() -> None:
-    """Their checkpoints go on: these are the digests that version 0.1 made of the same values."""
-    assert Recipe().digest() == "5f83871faac7dbc2166ea2e10105032e"
-    assert Recipe(ablations=("no-aug",), average=0.99, memory_bank=300).digest() == "bfadc9f58eb15e5e9d87d5bb72330c71"
-    smith = system_recipe("smith", {"network": (("hidden", 16),), "row_tokens": 16})
-    assert smith.digest() == "fc0f3b761ed07b069972038949fd5b22"
 
 
 def test_the_recipe_of_the_paper(

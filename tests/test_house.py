@@ -43,7 +43,7 @@ HEAVY = (
 )
 # The classes behind `encoder.encoding.DocumentEncoder`: models are opened with `encoder.loading.open_encoder`.
 ENCODERS = {"colde_cli.encoder.encoder", "colde_cli.encoder.system_encoder"}
-TRAINING = {"torch", "transformers", "optimum", "onnx", "safetensors", "sklearn", "accelerate", "tensorboard"}
+TRAINING = {"torch", "transformers", "optimum", "onnx", "safetensors", "sklearn", "accelerate"}
 
 
 def room(path: Path) -> str:

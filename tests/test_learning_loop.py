@@ -285,18 +285,18 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_a_run_taken_up_writes_on(tmp_path: Path) -> None:
-    with Journal(tmp_path) as journal:
-        journal.started(6, 0)
-        journal.validated({"epoch": 0, "auc": 0.5})
-        for step in (1, 2, 3):
-            journal.stepped({"step": step, "epoch": 0, "loss": 1 / step})
-        journal.validated({"epoch": 1, "auc": 0.6})
-        journal.stepped({"step": 4, "epoch": 1, "loss": 0.2})
+    journal = Journal(tmp_path)
+    journal.started(6, 0)
+    journal.validated({"epoch": 0, "auc": 0.5})
+    for step in (1, 2, 3):
+        journal.stepped({"step": step, "epoch": 0, "loss": 1 / step})
+    journal.validated({"epoch": 1, "auc": 0.6})
+    journal.stepped({"step": 4, "epoch": 1, "loss": 0.2})
     with (tmp_path / "metrics.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"event": "step", "step"')  # killed while it wrote
-    with Journal(tmp_path) as journal:
-        journal.started(6, 3)
-        journal.stepped({"step": 4, "epoch": 1, "loss": 0.3})
+    journal = Journal(tmp_path)
+    journal.started(6, 3)
+    journal.stepped({"step": 4, "epoch": 1, "loss": 0.3})
     events = [(line["event"], line["step"]) for line in lines(tmp_path)]
     assert events == [
         ("validation", 0), ("step", 1), ("step", 2), ("step", 3), ("validation", 3), ("step", 4),

@@ -138,18 +138,6 @@ def test_the_card_tells_the_figures_of_what_is_served(many: Trained) -> None:
     assert served.auc > 0.8
 
 
-def test_the_card_weighs_the_parts(many: Trained) -> None:
-    card = (many.folder / "README.md").read_text(encoding="utf-8")
-    tables = card.partition("What each part of the score does")[2].split("| part |")[1:]
-    assert len(tables) == 2
-    for table in tables:
-        rows = {line.split("|")[1].strip(): line for line in table.splitlines() if line.startswith("| ")}
-        assert set(rows) >= {"whole score", *PARTS}
-        for place in range(len(FILES)):
-            cells = [rows[part].split("|")[2 + place].split("%")[0] for part in PARTS]
-            assert sum(map(float, cells)) == pytest.approx(100, abs=3)
-
-
 def test_verdicts_are_right_more_often_than_not(many: Trained) -> None:
     said = [
         verdict(a, b, many.encoder.config, many.encoder.domain_fields)

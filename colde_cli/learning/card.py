@@ -10,7 +10,6 @@ from colde_cli.evaluation.data import DataFile
 from colde_cli.evaluation.metrics import PairMetrics
 from colde_cli.learning.loop import Outcome
 from colde_cli.learning.recipe import Recipe
-from colde_cli.learning.serving import PartFigures
 
 _FIGURES = (
     ("ROC-AUC", "auc"),
@@ -37,7 +36,6 @@ class CardFacts:
     # figures of the finished model, where its score has more parts than the trained cosine
     served: PairMetrics | None = None
     start: str = ""  # name of the model that the run continued from; "" without
-    parts: Sequence[PartFigures] = ()  # figures of the parts of the score
 
 
 def write_card(facts: CardFacts, config: EncoderConfig, recipe: Recipe, outcome: Outcome) -> str:
@@ -51,7 +49,6 @@ def write_card(facts: CardFacts, config: EncoderConfig, recipe: Recipe, outcome:
         _data(facts),
         "## Validation",
         _figures(facts, outcome),
-        *part_tables(facts.parts),
         "## Recipe",
         f"```\n{facts.command}\n```",
         _recipe(recipe, outcome),
@@ -88,33 +85,6 @@ def _figures(facts: CardFacts, outcome: Outcome) -> str:
         "these very pairs, so the figures flatter; measure on pairs of your own."
         f"\n\n{table}"
     )
-
-
-def part_tables(figures: Sequence[PartFigures]) -> list[str]:
-    """The parts of the score on validation pairs: a paragraph and two tables; nothing without figures."""
-    if not figures:
-        return []
-    facts = (
-        "What each part of the score does on these pairs: its mean share, the ROC-AUC of the part alone, and by how "
-        "much the ROC-AUC of the score changes without it."
-    )
-    tables = [_part_table([item for item in figures if item.within_field is inside]) for inside in (False, True)]
-    titles = ("As `colde diff` scores:", "Within the field of the file's documents, as `colde rank` scores:")
-    return [facts, *(text for pair in zip(titles, tables, strict=True) for text in pair)]
-
-
-def _part_table(figures: Sequence[PartFigures]) -> str:
-    files, parts = (list(dict.fromkeys(getattr(item, name) for item in figures)) for name in ("file", "part"))
-    by_place = {(item.file, item.part): item for item in figures}
-    whole = [f"{by_place[file, parts[0]].whole:.3f}" for file in files]
-    rows = [["whole score", *whole]]
-    for part in parts:
-        of_files = [by_place[file, part] for file in files]
-        rows.append(
-            [part, *(f"{item.share:.0%}, {item.alone:.3f}, {item.without - item.whole:+.3f}" for item in of_files)]
-        )
-    lines = [" | ".join(row) for row in (["part", *files], *rows)]
-    return "\n".join([f"| {lines[0]} |", "|---" * (1 + len(files)) + "|", *(f"| {line} |" for line in lines[1:])])
 
 
 def _value(metrics: PairMetrics, key: str) -> str:

@@ -109,7 +109,7 @@ class ColdeTraining(Training):
                 combine = False
                 served = fit_served(staged, self.read, self.task.texts, combine=False, device=job.device)
             start = job.init.name if job.init else ""
-            facts = self.facts(served=served.metrics, start=start, parts=served.parts)
+            facts = self.facts(served=served.metrics, start=start)
             card = write_card(facts, served.config, job.recipe, outcome)
             (staged / CARD).write_text(card, encoding="utf-8")
         for name in (_VECTORS, _HARD):

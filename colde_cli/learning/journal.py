@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import signal
 import time
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Self
 
 METRICS = "metrics.jsonl"
 
@@ -21,16 +20,6 @@ class Journal:
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / METRICS
         self._step = 0
-        self._board = _board(folder / "tensorboard")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._board is not None:
-            self._board.close()
 
     def started(self, steps: int, done: int) -> None:
         """Delete what was written after the step from which a run is resumed: it will be done again."""
@@ -57,17 +46,6 @@ class Journal:
     def _write(self, event: str, values: dict[str, float]) -> None:
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"event": event, **values}) + "\n")
-        if self._board is not None:
-            for name in sorted(values.keys() - {"step", "epoch", "pairs", "positives"}):
-                self._board.add_scalar(f"{event}/{name}", values[name], self._step)
-
-
-def _board(folder: Path) -> Any:  # noqa: ANN401 (a class of an optional package)
-    if importlib.util.find_spec("tensorboard") is None:
-        return None
-    from torch.utils.tensorboard import SummaryWriter
-
-    return SummaryWriter(str(folder))
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)

@@ -111,8 +111,6 @@ def random_states(device: torch.device | None) -> list[Tensor]:
     states = [torch.get_rng_state()]
     if device is not None and device.type == "cuda":
         states.append(torch.cuda.get_rng_state(device))
-    elif device is not None and device.type == "mps":
-        states.append(torch.mps.get_rng_state())
     return states
 
 
@@ -121,8 +119,6 @@ def set_random_states(device: torch.device | None, states: Sequence[Tensor]) -> 
     torch.set_rng_state(states[0])
     if device is not None and device.type == "cuda":
         torch.cuda.set_rng_state(states[1], device)
-    elif device is not None and device.type == "mps":
-        torch.mps.set_rng_state(states[1])
 
 
 def join(device: str) -> Processes:

@@ -138,30 +138,23 @@ class Recipe:
 
     def to_json(self) -> dict[str, Any]:
         """Every value that means something to the system, by name."""
-        return {name: getattr(self, name) for name in _options_of(self.system) if name not in _GONE}
+        return {name: getattr(self, name) for name in _options_of(self.system)}
 
     def digest(self) -> str:
         """Hash of every value: runs of one digest, on the same data, train the same model."""
-        values = {name: _GONE[name] if name in _GONE else getattr(self, name) for name in _options_of(self.system)}
-        return hashlib.blake2b(json.dumps(values).encode(), digest_size=16).hexdigest()
+        return hashlib.blake2b(json.dumps(self.to_json()).encode(), digest_size=16).hexdigest()
 
 
-# The values of a recipe in the order of earlier versions, with those that have gone: a digest of the same values stays
-# the same, so that checkpoints of these versions go on.
 _COLDE = (
     "freeze_backbone trainable_layers epochs batch_size batches learning_rate head_learning_rate weight_decay average "
-    "keep_pretrained temperature loss ablations sections window window_start windows chunk_position chunk_tokens "
-    "chunk_pool heads projection residual residual_share dropout backbone_dropout combine chunk_loss mean_loss "
-    "memory_bank hard_negatives elongation elongation_weight precision max_memory seed patience"
+    "temperature ablations sections window window_start windows chunk_position chunk_tokens chunk_pool heads "
+    "projection residual residual_share dropout backbone_dropout combine chunk_loss mean_loss memory_bank "
+    "hard_negatives precision max_memory seed patience"
 ).split()
 _OTHERS = (
     "system epochs batch_size batches learning_rate weight_decay trainable_layers row_tokens max_rows network pretrain "
-    "pretrain_epochs anchor repeat longest fixed_scale scale_rate precision seed patience"
+    "pretrain_epochs precision seed patience"
 ).split()
-_GONE: dict[str, Any] = {
-    **{"keep_pretrained": 0.0, "loss": "supcon", "elongation": "none", "elongation_weight": 0.1},
-    **{"anchor": "first", "repeat": "random", "longest": 256, "fixed_scale": False, "scale_rate": 0.01},
-}
 
 
 def _options_of(system: str) -> list[str]:
@@ -217,7 +210,7 @@ def parse_settings(
         OptionError: there is no such name, or the value is of another kind or out of bounds.
     """
     hints = get_type_hints(Recipe)
-    unset = {*_OPTIONS, *_GONE, *without}
+    unset = {*_OPTIONS, *without}
     known = {name: hints[name] for name in _options_of(system) if name not in unset}
     values: dict[str, Any] = {}
     network: dict[str, Any] = {}

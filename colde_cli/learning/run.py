@@ -10,7 +10,6 @@ import hashlib
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -115,9 +114,8 @@ def train_model(training: Training, stop: Callable[[], bool]) -> Outcome:
             shutil.rmtree(job.workshop, ignore_errors=True)
         job.workshop.mkdir(parents=True, exist_ok=True)
     learner = training.learner(saved)
-    with ExitStack() as stack:
-        journal = [stack.enter_context(Journal(job.workshop))] if main else []
-        outcome = train(learner, job.recipe, [display, *journal], job.workshop, resume=saved, stop=stop)
+    observers: list[Observer] = [display, Journal(job.workshop)] if main else [display]
+    outcome = train(learner, job.recipe, observers, job.workshop, resume=saved, stop=stop)
     if not main:
         return outcome
     display.phase("Writing the model")

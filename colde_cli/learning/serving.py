@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,16 +13,14 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import CONFIG, DOMAINS, FIELDS, LEXICON, TOKENIZER, ModelConfig, open_folder
 from colde_cli.encoder.vector_cache import Cache
-from colde_cli.evaluation.metrics import PairMetrics, auc, pair_metrics
+from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
 from colde_cli.learning.sampling import TaskData
 from colde_cli.learning.tokens import ChunkStore, word_continuations
-from colde_cli.scoring.config import PARTS
 from colde_cli.scoring.domains import Domains, shortness
 from colde_cli.scoring.fit import USUAL, FitPairs, PartTables, fit_score_weights, fit_verdict, part_table
 from colde_cli.scoring.lexicon import Lexicon
-from colde_cli.scoring.profile import DomainFields, Field, ModelStatistics, within
-from colde_cli.scoring.profile_learning import learn_profile
-from colde_cli.scoring.score import document_scores, score_parts, score_without, verdict
+from colde_cli.scoring.profile import DomainFields, within
+from colde_cli.scoring.score import document_scores, verdict
 
 Floats = NDArray[np.float64]
 FloatArray = NDArray[np.float32]
@@ -31,29 +29,11 @@ _DOMAIN_SAMPLE = 800  # training chunks of a file from which the centre and the 
 
 
 @dataclass(frozen=True, slots=True)
-class PartFigures:
-    """What a part of the score does for the validation pairs of a file: its mean share, and ROC-AUCs.
-
-    Within the field the statistics are those of the file's documents, as `colde rank` scores; else they are those of
-    the model, as `colde diff` does.
-    """
-
-    within_field: bool
-    file: str
-    part: str
-    share: float
-    alone: float
-    whole: float
-    without: float
-
-
-@dataclass(frozen=True, slots=True)
 class Served:
     """A model as it is served."""
 
     config: ModelConfig  # with weights, thresholds and calibrations
     metrics: PairMetrics  # of its verdicts on the validation pairs
-    parts: tuple[PartFigures, ...] = ()  # of files with enough pairs for weights of their own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,16 +76,14 @@ def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool
         pairs = _encode_pairs(encoder, read, store)
         domains = None
         if combine and pairs.judged.codes:
-            domains = _learn_domains(encoder, pairs, _training_vectors(encoder, read, store, pairs), staged)
-    parts: tuple[PartFigures, ...] = ()
+            domains = _learn_domains(pairs, _training_vectors(encoder, read, store, pairs), staged)
     if combine:
         config, pairs = _fit_weights(encoder.config, pairs, domains, staged)
-        parts = tuple(_measure_parts(pairs, config, domains)) if domains is not None else ()
     else:
         scores = document_scores(pairs.left, pairs.right, config)
         config = config.fitted(*fit_verdict(pairs.judged.related, scores))
     _write(config, staged)
-    return Served(config, _measure(pairs, config, None if domains is None else domains.fields), parts)
+    return Served(config, _measure(pairs, config, domains))
 
 
 def _measure(pairs: _ValidationPairs, config: ModelConfig, fields: DomainFields | None) -> PairMetrics:
@@ -123,31 +101,6 @@ def _measure(pairs: _ValidationPairs, config: ModelConfig, fields: DomainFields 
         f1=called.f1,
         accuracy=called.accuracy,
     )
-
-
-def _measure_parts(pairs: _ValidationPairs, config: ModelConfig, domains: _LearnedDomains) -> Iterator[PartFigures]:
-    """Measure every part on the pairs of every file that is a domain, without and within the field of its documents."""
-    related, left, right = pairs.judged.related, pairs.left, pairs.right
-    for within_field in (False, True):
-        for code in pairs.judged.codes:
-            statistics = domains.profiles[code] if within_field else domains.fields
-            rows = np.flatnonzero(pairs.judged.domains == code)
-            of_pairs = [score_parts(left[row], right[row], config, statistics, unweighted=True) for row in rows]
-            values = np.array([[part.score for part in parts] for parts in of_pairs])
-            weights = np.array([[part.weight for part in parts] for parts in of_pairs])
-            name = pairs.judged.names[code]
-            yield from _part_figures(within_field, name, related[rows], values, weights)
-
-
-def _part_figures(
-    within_field: bool, name: str, related: NDArray[np.bool_], values: Floats, weights: Floats
-) -> Iterator[PartFigures]:
-    whole = auc(related, (values * weights).sum(1))
-    for column, part in enumerate(PARTS):
-        without, share = score_without(values, weights, column), float(weights[:, column].mean())
-        yield PartFigures(
-            within_field, name, part, share, auc(related, values[:, column]), whole, auc(related, without)
-        )
 
 
 def _training_vectors(
@@ -170,36 +123,17 @@ def _training_vectors(
     return by_file
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _LearnedDomains:
-    """The domains of a model, learned and written.
-
-    Their statistics, and by code the field of their validation documents.
-    """
-
-    fields: DomainFields
-    profiles: dict[int, Field]
-
-
-def _learn_domains(
-    encoder: Encoder, pairs: _ValidationPairs, training: Mapping[int, list[FloatArray]], staged: Path
-) -> _LearnedDomains:
+def _learn_domains(pairs: _ValidationPairs, training: Mapping[int, list[FloatArray]], staged: Path) -> DomainFields:
     """Learn the prototypes and the statistics of the domains, and write them."""
     vectors = {code: [item.chunk_vectors for item in pairs.of_domain(code)] for code in pairs.judged.codes}
     Domains.learn([np.stack([chunks.mean(0) for chunks in item]) for item in vectors.values()]).save(staged / DOMAINS)
     # A file without training documents has its validation documents alone.
     DomainFields.learn([training.get(code) or own for code, own in vectors.items()]).save(staged / FIELDS)
-    fields = DomainFields.load(staged / FIELDS)
-    lexicon = Lexicon.load(encoder.folder.file(LEXICON), USUAL.rarity)
-    centre = encoder.head.centre(encoder.config.hidden_size)
-    # The fingerprint names a whole model, which this is not yet.
-    statistics = ModelStatistics(centre, lexicon, "", fields.covariance)
-    profiles = {code: learn_profile(str(code), pairs.of_domain(code), statistics, USUAL) for code in vectors}
-    return _LearnedDomains(fields, {code: Field(profile, statistics) for code, profile in profiles.items()})
+    return DomainFields.load(staged / FIELDS)
 
 
 def _fit_weights(
-    config: ModelConfig, pairs: _ValidationPairs, domains: _LearnedDomains | None, staged: Path
+    config: ModelConfig, pairs: _ValidationPairs, domains: DomainFields | None, staged: Path
 ) -> tuple[ModelConfig, _ValidationPairs]:
     """Fit the weights; the pairs come back with the domains of their documents."""
     fit = fit_score_weights(pairs.judged, _part_tables(pairs, domains))
@@ -215,14 +149,14 @@ def _fit_weights(
     return config, replace(pairs, encodings=placed)
 
 
-def _part_tables(pairs: _ValidationPairs, domains: _LearnedDomains | None) -> PartTables:
+def _part_tables(pairs: _ValidationPairs, domains: DomainFields | None) -> PartTables:
     """The parts of the pairs, under the statistics of the model and of their domain."""
     left, right = pairs.left, pairs.right
     plain = part_table(left, right, USUAL)
     tables = PartTables(plain, plain.copy())
     if domains is None:
         return tables
-    for code, whitening in zip(pairs.judged.codes, domains.fields.whitenings, strict=True):
+    for code, whitening in zip(pairs.judged.codes, domains.whitenings, strict=True):
         rows = np.flatnonzero(pairs.judged.domains == code)
         seen = [[within(side[row], whitening, side[row].terms) for row in rows] for side in (left, right)]
         tables.domain[rows] = part_table(seen[0], seen[1], USUAL)

@@ -243,13 +243,9 @@ class SystemLearner(Learner):
         # Documents of like size together, so that little is padding.
         for part in plan([self.task.texts[int(document)].ids.size for document in documents], _TOKENS):
             vectors.update(zip(part, self.vectors(documents[part].tolist()).cpu(), strict=True))
-        table = self.comparable(torch.stack([vectors[place] for place in range(len(documents))]).double())
+        table = nn.functional.normalize(torch.stack([vectors[place] for place in range(len(documents))]).double())
         left, right = places.reshape(-1, 2).T
         return np.asarray((table[left] * table[right]).sum(1).numpy())
-
-    def comparable(self, vectors: Tensor) -> Tensor:
-        """Scale vectors [n, D] so that their products are scores: to unit length."""
-        return nn.functional.normalize(vectors)
 
     def state(self) -> dict[str, Any]:
         """Return the trained weights, and the scale at which the loss began."""
