@@ -18,7 +18,6 @@ from colde_cli.encoder.encoding import Encoding
 from colde_cli.errors import OptionError
 from colde_cli.evaluation.data import LabelledPair
 from colde_cli.evaluation.robustness import (
-    ElongationOptions,
     ProtocolReport,
     RobustnessOptions,
     RobustnessReport,
@@ -34,9 +33,7 @@ from colde_cli.evaluation.robustness import (
 )
 
 EXAMPLES = ("field-study-v1.pdf", "field-study-v2.pdf", "supply-agreement.pdf")
-SMALL = RobustnessOptions(
-    ElongationOptions(times=(1, 2, 4), text_documents=3, max_tokens=9000), shuffles=2, first_tokens=(1, 100)
-)
+SMALL = RobustnessOptions((1, 100), shuffles=2, times=(1, 2, 4), text_documents=3, max_tokens=9000)
 Tiny = Callable[..., Encoder]
 
 
@@ -126,7 +123,7 @@ def test_once_is_the_document_itself_at_both_levels(report: RobustnessReport) ->
 
 
 def test_a_mean_does_not_feel_tiling(mean: Encoder, documents: Mapping[str, Document]) -> None:
-    options = RobustnessOptions(ElongationOptions(times=(1, 3), text_documents=0))
+    options = RobustnessOptions(times=(1, 3), text_documents=0)
     found = robustness(mean, documents, PAIRS, ["elongation"], options=options)
     (level,) = found.protocols
     assert level.against_itself[1].cosine_max == pytest.approx(0, abs=1e-6)
@@ -152,7 +149,7 @@ def test_text_elongated_is_tokens_elongated(plain: Encoder, documents: Mapping[s
 
 
 def test_limits_are_kept_and_told(plain: Encoder, documents: Mapping[str, Document]) -> None:
-    options = RobustnessOptions(ElongationOptions(times=(1, 50), max_chunks=12, text_documents=2, max_tokens=200))
+    options = RobustnessOptions(times=(1, 50), max_chunks=12, text_documents=2, max_tokens=200)
     found = robustness(plain, documents, PAIRS, ["elongation"], options=options)
     chunks, text = found.protocols
     assert chunks.against_itself[1].attack == "×50 (reached by 0 of 5)"
@@ -289,7 +286,7 @@ def test_the_shipped_model_on_the_examples(model_folder: Path, repository: Path)
     encoder = Encoder.load(model_folder, device="cpu")
     documents = {name: read(repository / "examples" / name) for name in EXAMPLES}
     pairs = [LabelledPair(EXAMPLES[0], EXAMPLES[1], True), LabelledPair(EXAMPLES[0], EXAMPLES[2], False)]
-    options = RobustnessOptions(ElongationOptions(times=(1, 4), text_documents=0))
+    options = RobustnessOptions(times=(1, 4), text_documents=0)
     found = robustness(encoder, documents, pairs, options=options)
     assert protocol(found, "m, chunks").against_itself[0].cosine_max == 0
     assert all(row.figures.auc == 1 for item in found.protocols for row in item.pairs)

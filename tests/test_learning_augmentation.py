@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colde_cli.learning.augmentation import ViewOptions, Views, cut_sections, training_views, whole_views
+from colde_cli.learning.augmentation import Views, cut_sections, training_views, whole_views
+from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.tokens import ChunkStore
 
 
@@ -23,8 +24,9 @@ def store(*documents: list[int]) -> ChunkStore:
 
 
 def views(chunks: ChunkStore, *numbers: int, seed: int = 0, **options: object) -> Views:
-    wanted = ViewOptions(**{"sections": 2, "window": 8, "max_chunks": 64, **options})  # type: ignore[arg-type]
-    return training_views(chunks, numbers, wanted, np.random.default_rng(seed))
+    max_chunks = int(str(options.pop("max_chunks", 64)))
+    recipe = Recipe(**options)  # type: ignore[arg-type]
+    return training_views(chunks, numbers, recipe, max_chunks, np.random.default_rng(seed))
 
 
 def test_the_store_counts_tokens() -> None:

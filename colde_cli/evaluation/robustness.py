@@ -6,7 +6,7 @@ A `Bench` encodes documents once, and scores pairs of them as they are and under
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -323,17 +323,20 @@ def _sections(encoding: Encoding) -> list[list[int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class ElongationOptions:
-    """How far documents are elongated."""
+class RobustnessOptions:
+    """How hard the attacks are."""
 
-    times: tuple[int, ...] = (1, 2, 4, 8, 16, 100)  # the values of m, the number of repetitions
+    # numbers of tokens to read, for "length", `[CLS]` and `[SEP]` not counted
+    first_tokens: tuple[int, ...] = (1024, 2048, 4096, 8192)
+    shuffles: int = 1  # number of random orders of the sections of every document
+    times: tuple[int, ...] = (1, 2, 4, 8, 16, 100)  # the values of m, the number of repetitions, for "elongation"
     max_chunks: int = 2048  # the longest document at chunk level; a document that would be longer gets a smaller m
     # number of documents to elongate at text level, which encodes every repetition; those of the first pairs
     text_documents: int = 20
     max_tokens: int = 32_768  # the longest document at text level
 
 
-def elongation(bench: Bench, options: ElongationOptions) -> Iterable[ProtocolReport]:
+def elongation(bench: Bench, options: RobustnessOptions) -> Iterable[ProtocolReport]:
     """Repeat one document of every pair, then both; yield a report for chunk level and one for text level."""
     if bench.by_chunks is not None:
         yield _chunk_level(bench, bench.by_chunks, options)
@@ -358,7 +361,7 @@ def elongated(document: Document, times: int) -> Document:
     return assemble(document.path, document.title, [Part("", "\n\n".join([document.text] * times))])
 
 
-def _chunk_level(bench: Bench, model: Encoder, options: ElongationOptions) -> ProtocolReport:
+def _chunk_level(bench: Bench, model: Encoder, options: RobustnessOptions) -> ProtocolReport:
     against_itself, pairs = [], [bench.clean_row(ratios=True)]
     sizes = {name: len(encoding.chunks) for name, encoding in bench.encodings.items()}
     for times in options.times:
@@ -384,7 +387,7 @@ def _tiled_encoding(bench: Bench, times: Mapping[str, int], vectors: Mapping[str
     return tiled(bench.encodings[name], times[name], vectors[name])
 
 
-def _text_level(bench: Bench, options: ElongationOptions) -> ProtocolReport:
+def _text_level(bench: Bench, options: RobustnessOptions) -> ProtocolReport:
     names = list(bench.encodings)
     cut = _text_encodings(bench, dict.fromkeys(names, 1)).__getitem__
     against_itself = [bench.self_row("cut anew", cut)]
@@ -452,16 +455,6 @@ PROTOCOLS = ("length", "shuffle", "elongation")
 """The names of the protocols."""
 
 
-@dataclass(frozen=True, slots=True)
-class RobustnessOptions:
-    """How hard the attacks are."""
-
-    elongation: ElongationOptions = field(default_factory=ElongationOptions)
-    shuffles: int = 1  # number of random orders of the sections of every document
-    # numbers of tokens to read, for "length", `[CLS]` and `[SEP]` not counted
-    first_tokens: tuple[int, ...] = (1024, 2048, 4096, 8192)
-
-
 def robustness(
     encoder: DocumentEncoder,
     documents: Mapping[str, Document],
@@ -495,7 +488,7 @@ def robustness(
     run: dict[str, Callable[[], Iterable[ProtocolReport]]] = {
         "length": lambda: [length(bench, chosen.first_tokens)],
         "shuffle": lambda: [shuffle(bench, chosen.shuffles)],
-        "elongation": lambda: elongation(bench, chosen.elongation),
+        "elongation": lambda: elongation(bench, chosen),
     }
     reports = [report for name in protocols for report in run[name]()]
     return RobustnessReport(encoder.info.name, known, seed, tuple(reports))

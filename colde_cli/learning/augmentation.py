@@ -8,27 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.tokens import ChunkStore
 
 IntArray = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class ViewOptions:
-    """How documents are cut and shown."""
-
-    sections: int  # S, sections of a document; 1 for no augmentation
-    window: int  # most chunks of a section that are shown, in a run; 0 shows all
-    max_chunks: int  # Q, rows of the chunk embedding
-    # where they begin, at a random chunk or at the section's first one
-    window_start: Literal["random", "first"] = "random"
-    # chunks of a document that are shown, spread over it, in place of a run of each section; 0 for the run
-    windows: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,9 +83,15 @@ class _Row(NamedTuple):
 
 
 def training_views(
-    store: ChunkStore, documents: Sequence[int] | IntArray, options: ViewOptions, generator: np.random.Generator
+    store: ChunkStore,
+    documents: Sequence[int] | IntArray,
+    recipe: Recipe,
+    max_chunks: int,
+    generator: np.random.Generator,
 ) -> Views:
     """Make the rows of a batch: each document cut into sections, a window of each, at a random offset.
+
+    `recipe` says into how many sections and what is shown of each; `max_chunks` is Q, the rows of the chunk embedding.
 
     The partner of a section is the next section of its document; that of the last is the first. For half of the
     documents it is the section itself, as at inference, where a document is not cut. A document of one chunk cannot
@@ -105,7 +99,7 @@ def training_views(
     """
     rows: list[_Row] = []
     for owner, document in enumerate(documents):
-        rows += _document_rows(store, int(document), owner, len(rows), options, generator)
+        rows += _document_rows(store, int(document), owner, len(rows), recipe, max_chunks, generator)
     return _views(rows)
 
 
@@ -147,46 +141,52 @@ def cut_sections(sections: Sequence[int] | NDArray[np.int32], tokens: IntArray, 
 
 
 def _document_rows(
-    store: ChunkStore, document: int, owner: int, first: int, options: ViewOptions, generator: np.random.Generator
+    store: ChunkStore,
+    document: int,
+    owner: int,
+    first: int,
+    recipe: Recipe,
+    max_chunks: int,
+    generator: np.random.Generator,
 ) -> list[_Row]:
     chunks = store.chunks_of(document)
-    if options.sections > 1 and len(chunks) < 2:
-        return _repeated_rows(chunks, owner, first, options, generator)
-    cuts = cut_sections(store.sections[chunks], store.lengths_of(chunks), options.sections)
+    if recipe.sections_used > 1 and len(chunks) < 2:
+        return _repeated_rows(chunks, owner, first, max_chunks, generator)
+    cuts = cut_sections(store.sections[chunks], store.lengths_of(chunks), recipe.sections_used)
     own_partner = generator.random() < 0.5
     groups = [chunks[begin:end] for begin, end in pairwise(cuts)]
     rows = []
     for place, group in enumerate(groups):
-        shown = _shown(group, options, len(groups), generator)
+        shown = _shown(group, recipe, len(groups), generator)
         partner = place if own_partner else (place + 1) % len(groups)
-        positions = _positions(len(shown), options.max_chunks, generator)
+        positions = _positions(len(shown), max_chunks, generator)
         rows.append(_Row(shown, positions, place, first + partner, owner))
     return rows
 
 
 def _repeated_rows(
-    chunks: IntArray, owner: int, first: int, options: ViewOptions, generator: np.random.Generator
+    chunks: IntArray, owner: int, first: int, max_chunks: int, generator: np.random.Generator
 ) -> list[_Row]:
     """Make two rows of a document that cannot be cut: itself, and itself repeated (LA(SER)³, self-reference)."""
-    repeats = int(generator.integers(2, max(2, options.max_chunks // len(chunks)) + 1))
-    positions = _positions(len(chunks), options.max_chunks, generator)
+    repeats = int(generator.integers(2, max(2, max_chunks // len(chunks)) + 1))
+    positions = _positions(len(chunks), max_chunks, generator)
     return [
         _Row(np.tile(chunks, times), np.tile(positions, times), 0, first + place, owner)
         for place, times in enumerate((1, repeats))
     ]
 
 
-def _shown(group: IntArray, options: ViewOptions, sections: int, generator: np.random.Generator) -> IntArray:
+def _shown(group: IntArray, recipe: Recipe, sections: int, generator: np.random.Generator) -> IntArray:
     """Choose the chunks that are shown of one of `sections` sections."""
-    count = max(1, options.windows // sections) if options.windows else options.window
+    count = max(1, recipe.windows // sections) if recipe.windows else recipe.window
     if not count or len(group) <= count:
         return group
-    if options.windows:
+    if recipe.windows:
         # A random chunk of each of `count` equal runs, so that every part of a long document is seen in time.
         cuts = np.arange(count + 1) * len(group) // count
         return group[generator.integers(cuts[:-1], cuts[1:])]
     # A random run keeps beginnings from weighing too much.
-    first = options.window_start == "first"
+    first = recipe.window_start == "first"
     start = 0 if first else int(generator.integers(len(group) - count + 1))
     return group[start : start + count]
 

@@ -16,7 +16,7 @@ from colde_cli.encoder.layout import CARD, ModelConfig, ModelFolder, open_folder
 from colde_cli.encoder.vector_cache import Cache
 from colde_cli.errors import ModelError, OptionError
 from colde_cli.files import atomic_file, load_arrays
-from colde_cli.learning.augmentation import Needed, ViewOptions, Views, side_by_side, training_views, whole_views
+from colde_cli.learning.augmentation import Needed, Views, side_by_side, training_views, whole_views
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.card import write_card
 from colde_cli.learning.colde import Colde, load_colde, save_weights
@@ -261,9 +261,6 @@ class ColdeLearner(Learner):
         self.recipe = recipe
         self.device = device
         self.processes = processes
-        self._views = ViewOptions(
-            recipe.sections_used, recipe.window, network.config.max_chunks, recipe.window_start, recipe.windows
-        )
         self._sampler = _sampler(task, recipe, hard)
         count = int(task.files.max()) + 1
         head_center = network.head.center
@@ -281,7 +278,7 @@ class ColdeLearner(Learner):
         """Add the gradient of a batch of documents to the weights, and return its loss."""
         self.network.train()
         generator = np.random.default_rng([self.recipe.seed, 2, step])
-        views = training_views(self.task.texts, batch, self._views, generator)
+        views = training_views(self.task.texts, batch, self.recipe, self.network.config.max_chunks, generator)
         needed = views.needed(self.source.positioned)
         loss = self.source.backward(needed, lambda vectors: self._loss(vectors, needed, views, batch, step))
         # The same in all processes but for rounding, which would add up.
