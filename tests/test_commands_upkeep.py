@@ -41,12 +41,6 @@ def test_models_describes_one() -> None:
     assert "colde-minilm-l6" in run("models", "colde-minilm-l6")
 
 
-def test_unknown_model_lists_the_known() -> None:
-    result = runner.invoke(app, ["models", "nonsuch"])
-    assert isinstance(result.exception, ModelError)
-    assert "colde-minilm-l6" in str(result.exception)
-
-
 def test_models_folder_from_the_environment(
     tmp_path: Path, model_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

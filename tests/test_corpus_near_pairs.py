@@ -58,12 +58,6 @@ def test_shares_are_those_of_runs_of_words(a: list[str], b: list[str]) -> None:
     assert shared_words(table(a), table(b)) == pytest.approx((share_by_hand(a, b), share_by_hand(b, a)))
 
 
-@given(texts)
-def test_a_text_stands_in_itself(words: list[str]) -> None:
-    whole = 1.0 if len(words) >= SHINGLE else 0.0
-    assert shared_words(table(words), table(words)) == (whole, whole)
-
-
 @given(texts, texts)
 def test_shingles_of_a_text_are_those_of_its_continuation(a: list[str], b: list[str]) -> None:
     whole = shingles(word_numbers(a + b))

@@ -145,8 +145,7 @@ def test_the_page_can_be_used_by_keys(visitor: Visitor, address: str) -> None:
     assert order == ["a", "file", "k", "button"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize(("scheme", "size"), [("light", WIDE), ("dark", NARROW)], ids=["wide", "narrow"])
 def test_everything_can_be_read_and_is_named(browser: Any, address: str, scheme: str, size: dict[str, int]) -> None:
     visitor = Visitor(browser, color_scheme=scheme, viewport=size)
     page = visitor.search(address)
