@@ -5,6 +5,7 @@
     python benchmarks/families.py parts DATA/wiki                # documents and halves pasted into volumes
     python benchmarks/families.py growth DATA/*                  # time and memory of 500 to 5,000 texts
     python benchmarks/families.py planted DATA/* --most 100000   # edited copies among 100,000 passages
+    python benchmarks/families.py passages DATA/* --most 3000    # 500 clauses planted in other documents
 
 A folder of DATA holds `docs.jsonl.gz`, and for `versions` `pairs.jsonl.gz`.
 """
@@ -20,12 +21,24 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from script import arguments, machine, records
 
-from colde_cli.corpus.near_pairs import NearPair, NearPairs, ShingleTable, Words, shared_words, text_words, word_numbers
+from colde_cli.corpus.near_pairs import (
+    NearPair,
+    NearPairs,
+    ShingleTable,
+    Words,
+    shared_words,
+    shingles,
+    text_words,
+    word_numbers,
+)
+from colde_cli.corpus.reused_passages import Reuse, Spot
+from colde_cli.documents.document import Part, assemble
 
 SHARES = (0.3, 0.4, 0.5, 0.6)
 SIZES = (500, 1000, 2000, 5000)
@@ -179,6 +192,56 @@ def planted(folders: Sequence[Path], most: int) -> None:
     )
 
 
+def passages(folders: Sequence[Path], most: int) -> None:
+    """Recall of 500 runs of 40 to 120 words, half of them edited, in other documents; time and temporary files."""
+    choose = random.Random(0)
+    documents = list(taken_in_turn(folders, most))
+    texts = [text(item).split() for item in documents]
+    places = choose.sample([place for place, words in enumerate(texts) if len(words) > 600], 1000)
+    runs = []
+    for source, target in zip(places[::2], places[1::2], strict=True):
+        length = choose.randrange(40, 121)
+        at = choose.randrange(len(texts[source]) - length)
+        run = texts[source][at : at + length]
+        rate = choose.choice((0, choose.uniform(0.01, 0.06)))
+        into = choose.randrange(len(texts[target]))
+        runs.append((source, target, text_words(" ".join(run)), rate))
+        texts[target][into:into] = [word if choose.random() >= rate else "edited" for word in run]
+    started = time.process_time()
+    with TemporaryDirectory() as folder:
+        reuse = Reuse(Path(folder))
+        read = []
+        for number, words in enumerate(texts):
+            document = assemble(str(number), str(number), [Part("", " ".join(words))])
+            read.append(word_numbers(text_words(document.text)))
+            reuse.add(document, read[-1])
+        found = reuse.passages(np.arange(len(texts)), 10**6, lambda groups: False)
+        spent = time.process_time() - started
+        size = sum(path.stat().st_size for path in Path(folder).iterdir())
+    of_document: dict[int, dict[int, list[Spot]]] = {}
+    for number, spots in enumerate(found):
+        for spot in spots:
+            of_document.setdefault(spot.document, {}).setdefault(number, []).append(spot)
+    hits = Counter[tuple[bool, bool]]()
+    for source, target, run, rate in runs:
+        there, known = of_document.get(target, {}), set[int]()
+        for place, spots in of_document.get(source, {}).items():
+            if place in there:
+                for spot in spots:
+                    known.update(shingles(read[source][spot.start : spot.end]).tolist())
+        covered = np.isin(shingles(word_numbers(run)), list(known)).mean()
+        hits[bool(rate), covered >= 0.5] += 1
+    for edited in (False, True):
+        print(
+            f"{'edited' if edited else 'as it was'}: {hits[edited, True]} of {hits[edited, True] + hits[edited, False]}"
+        )
+    length = sum(map(len, texts)) // len(texts)
+    print(
+        f"{len(texts):,} texts of {length:,} words, {len(found):,} passages, {1000 * spent / len(texts):.2f} ms and"
+        f" {size / len(texts) / 1000:.0f} KB each"
+    )
+
+
 def share_by_sets(folder: Path, pair: tuple[int, int]) -> float:
     """The share of words of one text that lie in runs of five of the other, by sets of tuples: no code of `colde`."""
     a, b = (np.fromfile(folder / "words", np.uint32, 500, offset=2000 * number).tolist() for number in pair)
@@ -218,6 +281,8 @@ def main() -> None:
         growth(options.folders)
     if what == "planted":
         planted(options.folders, options.most)
+    if what == "passages":
+        passages(options.folders, options.most)
     for folder in options.folders if what in ("versions", "parts", "blocking") else ():
         {"versions": versions, "parts": parts, "blocking": partial(blocking, most=options.most)}[what](folder)
 

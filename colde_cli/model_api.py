@@ -75,6 +75,7 @@ def dupes(
     *,
     min_share: float = 0.4,
     min_contained: float = 0.8,
+    passages: int = 0,
     glob: str | None = None,
     password: str | None = None,
     ocr: str | None = None,
@@ -88,6 +89,7 @@ def dupes(
         corpus, glob, password, ocr, progress: as for `Model.rank`.
         min_share: of the words of each of two versions that stand in the other, in (0, 1].
         min_contained: of the words of a part that stand in the longer document, in (0, 1].
+        passages: maximum number of passages to list that documents of several groups hold; 0 for none.
     """
     from colde_cli.corpus.duplicates import find_families
     from colde_cli.corpus.finding import Filter
@@ -97,7 +99,7 @@ def dupes(
         if not 0 < share <= 1:
             raise wrong_argument(name, share, "a share above 0 and up to 1, such as 0.4")
     with _opened(corpus, glob, "compare in") as (documents, unlisted):
-        least: Any = {"min_share": min_share, "min_contained": min_contained}
+        least: Any = {"min_share": min_share, "min_contained": min_contained, "passages": passages}
         reader = CorpusReader(password, ocr=ocr)
         families = find_families(documents, chosen=Filter(glob), reader=reader, progress=progress, **least)
     return replace(families, skipped=(*unlisted, *families.skipped))

@@ -15,6 +15,7 @@ from colde_cli.corpus.lance_store import LanceIndex
 from colde_cli.corpus.pipeline import Adaptation, CorpusReader, StageClock
 from colde_cli.corpus.rank_corpus import HalfRead, Hit, Match, MatchedSection, Ranking, rank_files, rank_index
 from colde_cli.corpus.ray_cluster import RayCluster
+from colde_cli.corpus.reused_passages import PassagePlace, ReusedPassage
 from colde_cli.corpus.stores import DocumentStore, IndexedDocument
 from colde_cli.corpus.subjects import Cluster, ClusterMember, Clusters
 from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, Section, SectionKind, Span

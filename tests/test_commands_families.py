@@ -61,6 +61,30 @@ def test_other_formats_name_the_same_files(capsys: Capture, tmp_path: Path) -> N
     assert "a&#124;b.md" in page.read_text()
 
 
+def test_a_clause_used_again_is_listed_with_its_places(capsys: Capture, tmp_path: Path) -> None:
+    clause = " ".join(f"clause{number}" for number in range(60))
+    for number in range(3):
+        before, after = (" ".join(f"{name}{number}x{word}" for word in range(400)) for name in ("before", "after"))
+        (tmp_path / f"{number}.md").write_text(f"# Begin\n\n{before}\n\n# Liability\n\n{clause}. {after}\n")
+    edited = (tmp_path / "2.md").read_text().replace("clause30", "other words")
+    (tmp_path / "2.md").write_text(edited)
+    (tmp_path / "copy.md").write_text(edited)
+    assert run_json(capsys, "dupes", tmp_path)["passages"] is None
+    value = run_json(capsys, "dupes", tmp_path, "--passages")
+    validate(value, "colde.dupes.1")
+    (passage,) = value["passages"]
+    assert (passage["documents"], passage["words"], value["passages_found"]) == (3, 62, 1)
+    assert [Path(place["path"]).name for place in passage["places"]] == ["2.md", "0.md", "1.md"]
+    assert {place["section"] for place in passage["places"]} == {"Liability"}
+    assert passage["text"].startswith("Liability\n\nclause0 ")
+    assert passage["text"].endswith("clause59.")
+    shown = " ".join(run(capsys, "dupes", tmp_path, "--passages").out.split())
+    assert "1 passage used again" in shown
+    assert "62 words in 3 documents" in shown
+    rows = list(csv.DictReader(StringIO(run(capsys, "dupes", tmp_path, "--passages", "--format", "csv").out)))
+    assert [row["relation"] for row in rows].count("passage") == 3
+
+
 @pytest.mark.slow
 def test_reports_are_linked_from_their_page_and_from_the_output(capsys: Capture, tmp_path: Path) -> None:
     reports = tmp_path / "reports"

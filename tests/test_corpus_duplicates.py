@@ -123,8 +123,7 @@ def test_an_order_of_files_does_not_change_what_is_found(library: Path) -> None:
 
 @given(pairs)
 def test_a_group_hangs_together_by_its_strongest_links(near: list[NearPair]) -> None:
-    links = strongest_links(near)
-    kept = {(pair.a, pair.b): pair for linked in links.values() for pair in linked}
+    kept = {(pair.a, pair.b): pair for pair in strongest_links(near)}
 
     def reached(start: int, usable: list[NearPair]) -> set[int]:
         seen, waiting = {start}, [start]

@@ -161,7 +161,11 @@ def test_blocks_and_kept_tables_change_no_pair(monkeypatch: pytest.MonkeyPatch) 
 def test_a_large_family_hangs_together_without_all_its_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(near_pairs, "NEIGHBOURS", 3)
     text = prose(600, 1)
-    pairs = found([[*text, f"copy{number}"] for number in range(40)])
+    with NearPairs() as texts:
+        for number in range(40):
+            texts.add(word_numbers([*text, f"copy{number}"]))
+        pairs = list(texts.pairs(0.4, 0.8))
+        assert texts.crowded == 40  # none is compared with all that it shares much with
     assert len(pairs) < 40 * 6
     assert {(pair.a, pair.b) for pair in pairs} >= {(number, number + 1) for number in range(39)}
 

@@ -44,6 +44,14 @@ def dupes(
             help="Least share of the words of a part that the longer document has.",
         ),
     ] = 0.8,
+    passages: Annotated[
+        bool,
+        option(
+            "--passages",
+            help="Also list passages, such as copied clauses, that stand in documents of different groups.",
+        ),
+    ] = False,
+    top: options.TopOption = 20,
     reading: CorpusReading,
     reports: options.ReportsOption = None,
     format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
@@ -68,7 +76,14 @@ def dupes(
     if reports is not None:
         check_reports(reports)
     with reporter.progress("Reading", "documents") as advance:
-        found = find_dupes(places, min_share=min_share, min_contained=min_contained, progress=advance, **how)
+        found = find_dupes(
+            places,
+            min_share=min_share,
+            min_contained=min_contained,
+            passages=top if passages else 0,
+            progress=advance,
+            **how,
+        )
     reporter.about_corpus(found)
     names: ReportNames = {}
     if reports is not None:

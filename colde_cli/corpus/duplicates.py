@@ -12,9 +12,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from colde_cli.corpus.finding import ALL, Filter, Skipped
 from colde_cli.corpus.near_pairs import NearPair, NearPairs, text_digest, text_words, word_numbers
 from colde_cli.corpus.pipeline import AS_IT_IS, CorpusReader, call_ahead, skipping
+from colde_cli.corpus.reused_passages import Reuse, ReusedPassage, connected
 from colde_cli.corpus.stores import DocumentStore
 from colde_cli.documents.document import Document
 from colde_cli.documents.sandbox import readers
@@ -31,6 +34,7 @@ MIN_CONTAINED = 0.8
 """A document is part of another that contains at least this share of its words."""
 NEAR = 0.9
 """Two documents are near-duplicates if each contains at least this share of the other's words."""
+_HELD_PAIRS = 1 << 18  # before only those are kept that hold groups together
 
 
 class Relation(StrEnum):
@@ -108,6 +112,11 @@ class Families:
         half_read: paths of files that were read in part, each with sentences on what is missing.
         min_share: of words that versions have in common, both ways.
         min_contained: of the words of a part that stand in the whole.
+        crowded: documents that share much with more than `near_pairs.NEIGHBOURS` others before or after them; they were
+            compared with the next of them only, so that groups are whole and parts may be missing.
+        passages: used again in other documents, the most words times further documents first; None where they were not
+            asked for.
+        passages_found: how many there are, listed or not.
     """
 
     groups: tuple[Family, ...]
@@ -117,10 +126,13 @@ class Families:
     half_read: tuple[tuple[str, tuple[str, ...]], ...] = ()
     min_share: float = MIN_SHARE
     min_contained: float = MIN_CONTAINED
+    crowded: int = 0
+    passages: tuple[ReusedPassage, ...] | None = None
+    passages_found: int = 0
 
     def __bool__(self) -> bool:
         """Whether anything was found."""
-        return bool(self.groups or self.contained)
+        return bool(self.groups or self.contained or self.passages)
 
     def __repr__(self) -> str:
         counts = f"groups={len(self.groups)}, contained={len(self.contained)}, searched={self.searched}"
@@ -145,6 +157,9 @@ class Families:
             "searched": self.searched,
             "min_share": rounded(self.min_share),
             "min_contained": rounded(self.min_contained),
+            "crowded": self.crowded,
+            "passages": None if self.passages is None else [asdict(item) for item in self.passages],
+            "passages_found": self.passages_found,
             "skipped": [asdict(item) for item in self.skipped],
             "warnings": [{"path": path, "warnings": list(said)} for path, said in self.half_read],
         }
@@ -167,6 +182,7 @@ def find_families(
     chosen: Filter | None = None,
     min_share: float = MIN_SHARE,
     min_contained: float = MIN_CONTAINED,
+    passages: int = 0,
     reader: CorpusReader = AS_IT_IS,
     progress: Callable[[int], None] | None = None,
 ) -> Families:
@@ -179,17 +195,20 @@ def find_families(
         BadIndexError: the index is damaged or out of reach.
     """
     advance = progress or (lambda number: None)
+    versions: list[NearPair] = []
+    parts: list[NearPair] = []
     with NearPairs(min(min_share, min_contained)) as texts:
-        originals = _Originals(texts)
+        reuse = Reuse(texts.folder) if passages else None
+        originals = _Originals(texts, reuse)
         if isinstance(corpus, DocumentStore):
             originals.read_index(corpus, chosen or ALL, advance)
         else:
             originals.read(sorted(corpus, key=str), reader, advance)
-        near = list(texts.pairs(min_share, min_contained))
-    versions: list[NearPair] = []
-    parts: list[NearPair] = []
-    for pair in near:
-        (versions if min(pair.share_a, pair.share_b) >= min_share else parts).append(pair)
+        for pair in texts.pairs(min_share, min_contained):
+            (versions if min(pair.share_a, pair.share_b) >= min_share else parts).append(pair)
+            if len(versions) > _HELD_PAIRS + len(texts):
+                versions = strongest_links(versions)
+        reused = None if reuse is None else tuple(_reused(reuse, len(texts), versions, parts, passages))
     groups = sorted(_groups(originals, versions), key=lambda group: (-len(group.members), group.members[0].path))
     return Families(
         tuple(groups),
@@ -199,7 +218,20 @@ def find_families(
         tuple(sorted(originals.half_read)),
         min_share,
         min_contained,
+        texts.crowded,
+        reused,
+        0 if reuse is None else reuse.found,
     )
+
+
+def _reused(
+    reuse: Reuse, count: int, versions: Sequence[NearPair], parts: Sequence[NearPair], top: int
+) -> list[ReusedPassage]:
+    """Passages that documents of several groups share, but for those that only a part and its whole hold."""
+    ends = np.array([(pair.a, pair.b) for pair in versions], np.int64).reshape(-1, 2)
+    groups = connected(count, ends[:, 0], ends[:, 1])
+    known = {frozenset((int(groups[pair.a]), int(groups[pair.b]))) for pair in parts}
+    return [reuse.passage(spots) for spots in reuse.passages(groups, top, known.__contains__)]
 
 
 class _Originals:
@@ -211,8 +243,8 @@ class _Originals:
         unread: files that cannot be read, and of which there are copies.
     """
 
-    def __init__(self, near: NearPairs) -> None:
-        self._near = near
+    def __init__(self, near: NearPairs, reuse: Reuse | None) -> None:
+        self._near, self._reuse = near, reuse
         self._known: dict[bytes, Member] = {}
         self.texts: list[Member] = []
         self.copies: dict[Relation, dict[str, list[Member]]] = {
@@ -284,7 +316,10 @@ class _Originals:
             self._copy(Relation.SAME_TEXT, first, member)
         else:
             self.texts.append(member)
-            self._near.add(word_numbers(words if len(words) >= MIN_WORDS else []))
+            numbers = word_numbers(words)
+            self._near.add(numbers if len(words) >= MIN_WORDS else numbers[:0])
+            if self._reuse is not None:
+                self._reuse.add(document, numbers)
         return member
 
     def _same_bytes(self, files: Sequence[Path]) -> dict[Path, tuple[int, list[Path]]]:
@@ -306,8 +341,8 @@ class _Originals:
         return {path: copies[path] for path in files if path in copies}
 
 
-def strongest_links(pairs: Sequence[NearPair]) -> dict[int, list[NearPair]]:
-    """The maximum spanning forest of documents (Kruskal 1956): by document, the pairs that hold its group together.
+def strongest_links(pairs: Sequence[NearPair]) -> list[NearPair]:
+    """The maximum spanning forest of documents (Kruskal 1956): the pairs that hold groups together.
 
     A pair is as strong as the smaller of its shares.
     """
@@ -318,19 +353,22 @@ def strongest_links(pairs: Sequence[NearPair]) -> dict[int, list[NearPair]]:
             above[number] = number = above.get(higher, higher)
         return number
 
-    links: dict[int, list[NearPair]] = defaultdict(list)
+    links = []
     for pair in sorted(pairs, key=lambda pair: (-min(pair.share_a, pair.share_b), pair.a, pair.b)):
         first, second = top(pair.a), top(pair.b)
         if first != second:
             above[first] = second
-            links[pair.a].append(pair)
-            links[pair.b].append(pair)
+            links.append(pair)
     return links
 
 
 def _groups(originals: _Originals, versions: Sequence[NearPair]) -> Iterator[Family]:
     """Documents that are linked to each other, each with its copies."""
-    links, seen = strongest_links(versions), set[int]()
+    links: dict[int, list[NearPair]] = defaultdict(list)
+    for pair in strongest_links(versions):
+        links[pair.a].append(pair)
+        links[pair.b].append(pair)
+    seen = set[int]()
     texts = originals.texts
     for number in sorted(range(len(texts)), key=lambda number: (-texts[number].words, texts[number].path)):
         if number not in seen:

@@ -46,7 +46,7 @@ RANKING_COLUMNS = (
 )
 FAMILY_COLUMNS = (
     *("group", "path", "title", "words", "size", "relation", "other", "share", "share_back"),
-    "other_words",
+    *("other_words", "text"),
 )
 CLUSTER_COLUMNS = ("cluster", "words", "cohesion", "path", "title", "score")
 FILE_COLUMNS = (
@@ -150,7 +150,7 @@ def _hit_rows(hit: Hit) -> Iterator[Sequence[Cell]]:
 
 
 def families_csv(families: Families) -> str:
-    """A row for each member of a group, then one for each part in a whole, under `FAMILY_COLUMNS`."""
+    """Rows of members of groups, of parts in wholes, and of places of passages, under `FAMILY_COLUMNS`."""
     rows: list[Sequence[Cell]] = []
     for number, group in enumerate(families.groups, 1):
         for member in group.members:
@@ -158,12 +158,16 @@ def families_csv(families: Families) -> str:
             other: Sequence[Cell] = ("", "", None, None)
             if close is not None:
                 other = (close.relation.value, close.path, *_rounded(close.share, close.share_back))
-            rows.append((number, member.path, member.title, member.words, member.size, *other, None))
+            rows.append((number, member.path, member.title, member.words, member.size, *other, None, ""))
     for item in families.contained:
         part, whole = item.part, item.whole
         shares = _rounded(item.share, item.share_back)
         first = (None, part.path, part.title, part.words, part.size)
-        rows.append((*first, "contained", whole.path, *shares, whole.words))
+        rows.append((*first, "contained", whole.path, *shares, whole.words, ""))
+    for number, passage in enumerate(families.passages or (), 1):
+        for place in passage.places:
+            other = ("passage", passage.places[0].path, None, None, passage.words)
+            rows.append((number, place.path, place.title, place.words, None, *other, passage.text))
     return quoted_table(FAMILY_COLUMNS, rows)
 
 

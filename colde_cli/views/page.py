@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from colde_cli.corpus.duplicates import Containment, Families, Member
     from colde_cli.corpus.folder_pairs import FileChange, FolderComparison
     from colde_cli.corpus.rank_corpus import Hit, Ranking
+    from colde_cli.corpus.reused_passages import PassagePlace
     from colde_cli.corpus.subjects import ClusterMember, Clusters
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.digest import ComparisonDigest
@@ -65,15 +66,48 @@ def _families(found: Families, links: Mapping[blocks.Pair, str] | None = None) -
         parts = [_part(item, links) for item in found.contained]
         shown.append(blocks.HeadingBlock("Documents that are part of longer ones"))
         shown.append(blocks.Listing("parts", parts, ("File", "Words", "Share", "Stands in")))
+    shown += _reused(found)
     return blocks.Page(
         "Copies, versions and parts",
         _families_answer(found),
         shown,
         "bold" if found else _NOTHING,
-        facts=(facts,),
+        facts=(facts, *_left_out(found)),
         colophon=facts,
         **_unread(found),
     )
+
+
+def _left_out(found: Families) -> list[str]:
+    """Sentences on what was not looked at, or is not listed."""
+    said = []
+    if found.crowded:
+        documents = f"{wording.plural(found.crowded, 'document')} {'shares' if found.crowded == 1 else 'share'}"
+        said.append(f"{documents} much with over 32 others, and only the next 32 were compared: parts may be missing.")
+    if found.passages is not None and len(found.passages) < found.passages_found:
+        said.append(f"{len(found.passages):,} of {found.passages_found:,} passages are listed; --top lists more.")
+    return said
+
+
+def _reused(found: Families) -> Iterator[blocks.Block]:
+    """Passages that stand in several documents, each with its places."""
+    if not found.passages:
+        return
+    yield blocks.HeadingBlock("Passages used again")
+    rows = []
+    for number, passage in enumerate(found.passages, 1):
+        size = f"{wording.plural(passage.words, 'word')} in {wording.plural(passage.documents, 'document')}"
+        text = wording.shorten(passage.text, 400)
+        lines = [size, f"“{text}”", *(_place(place) for place in passage.places)]
+        if (more := passage.documents - len({place.path for place in passage.places})) > 0:
+            lines.append(f"and {wording.plural(more, 'document')} more")
+        rows.append((str(number), lines))
+    yield blocks.TermsBlock(("Passage", "Places"), rows)
+
+
+def _place(place: PassagePlace) -> str:
+    said = [wording.plain(place.path), wording.shorten(place.section, 80), wording.page_range(place.pages)]
+    return ", ".join([*filter(None, said), wording.plural(place.words, "word")])
 
 
 def _families_answer(found: Families) -> str:
@@ -83,6 +117,8 @@ def _families_answer(found: Families) -> str:
     groups = f"{wording.plural(len(found.groups), 'group')} {of}"
     contained = f"{wording.plural(parts, 'document')} {'stands' if parts == 1 else 'stand'} in a longer one"
     told = [groups] * bool(found.groups) + [contained] * bool(parts)
+    if found.passages:
+        told.append(f"{wording.plural(found.passages_found, 'passage')} used again")
     return f"{' · '.join(told)}." if told else "No document is a copy, a version or a part of another."
 
 
