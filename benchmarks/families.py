@@ -21,7 +21,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -208,16 +207,17 @@ def passages(folders: Sequence[Path], most: int) -> None:
         runs.append((source, target, text_words(" ".join(run)), rate))
         texts[target][into:into] = [word if choose.random() >= rate else "edited" for word in run]
     started = time.process_time()
-    with TemporaryDirectory() as folder:
-        reuse = Reuse(Path(folder))
+    with NearPairs() as held:
+        reuse = Reuse(held)
         read = []
         for number, words in enumerate(texts):
             document = assemble(str(number), str(number), [Part("", " ".join(words))])
             read.append(word_numbers(text_words(document.text)))
-            reuse.add(document, read[-1])
+            held.add(read[-1])
+            reuse.add(document)
         found = reuse.passages(np.arange(len(texts)), 10**6, lambda groups: False)
         spent = time.process_time() - started
-        size = sum(path.stat().st_size for path in Path(folder).iterdir())
+        size = sum(path.stat().st_size for path in held.folder.iterdir())
     of_document: dict[int, dict[int, list[Spot]]] = {}
     for number, spots in enumerate(found):
         for spot in spots:

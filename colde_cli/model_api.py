@@ -87,8 +87,7 @@ def dupes(
 
     Args:
         corpus, glob, password, ocr, progress: as for `Model.rank`.
-        min_share: of the words of each of two versions that stand in the other, in (0, 1].
-        min_contained: of the words of a part that stand in the longer document, in (0, 1].
+        min_share, min_contained: of words of each of two versions, and of a part, that stand in the other; in (0, 1].
         passages: maximum number of passages to list that documents of several groups hold; 0 for none.
     """
     from colde_cli.corpus.duplicates import find_families
@@ -99,9 +98,8 @@ def dupes(
         if not 0 < share <= 1:
             raise wrong_argument(name, share, "a share above 0 and up to 1, such as 0.4")
     with _opened(corpus, glob, "compare in") as (documents, unlisted):
-        least: Any = {"min_share": min_share, "min_contained": min_contained, "passages": passages}
-        reader = CorpusReader(password, ocr=ocr)
-        families = find_families(documents, chosen=Filter(glob), reader=reader, progress=progress, **least)
+        how: Any = {"min_share": min_share, "min_contained": min_contained, "passages": passages, "progress": progress}
+        families = find_families(documents, chosen=Filter(glob), reader=CorpusReader(password, ocr=ocr), **how)
     return replace(families, skipped=(*unlisted, *families.skipped))
 
 

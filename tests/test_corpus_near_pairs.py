@@ -16,9 +16,9 @@ from colde_cli.corpus.near_pairs import (
     NearPair,
     NearPairs,
     ShingleTable,
+    seeds,
     shared_words,
     shingles,
-    sketch,
     text_digest,
     text_words,
     word_numbers,
@@ -66,23 +66,23 @@ def test_shingles_of_a_text_are_those_of_its_continuation(a: list[str], b: list[
     assert np.array_equal(whole[: len(own)], own)
 
 
-@given(st.integers(0, 2000), st.integers(0, 2000), st.integers(0, 99))
-@settings(max_examples=20)
-def test_what_is_sampled_of_a_part_is_sampled_of_the_whole(before: int, length: int, seed: int) -> None:
-    words = prose(before + length + 50, seed)
-    whole = sketch(shingles(word_numbers(words)))
-    part = sketch(shingles(word_numbers(words[before : before + length])))
-    assert np.isin(part.sample, whole.sample).all()
-    assert (whole.minima <= part.minima).all()
+@given(st.lists(st.integers(0, 30), max_size=60), st.sampled_from([1, 4, 8]))
+def test_a_seed_is_the_least_of_a_window_and_every_window_has_one(values: list[int], window: int) -> None:
+    hashes = np.array(values, np.uint64)
+    if len(values) < window:
+        assert len(seeds(hashes, window)) >= bool(values)
+        return
+    least = {
+        place
+        for start in range(len(values) - window + 1)
+        for place in range(start, start + window)
+        if values[place] == min(values[start : start + window])
+    }
+    assert seeds(hashes, window).tolist() == sorted(least)
 
 
-def test_one_shingle_in_sixteen_is_sampled_and_minima_estimate_the_jaccard_index() -> None:
-    words = prose(40_000, 1)
-    a, b = sketch(shingles(word_numbers(words[:30_000]))), sketch(shingles(word_numbers(words[10_000:])))
-    assert len(a.sample) == pytest.approx(30_000 / 16, rel=0.1)
-    common = len(np.intersect1d(a.sample, b.sample)) / len(np.union1d(a.sample, b.sample))
-    assert common == pytest.approx(0.5, abs=0.05)
-    assert np.mean(a.minima == b.minima) == pytest.approx(0.5, abs=0.15)
+def test_two_shingles_in_nine_are_seeds() -> None:
+    assert len(seeds(shingles(word_numbers(prose(40_000, 1))))) == pytest.approx(40_000 * 2 / 9, rel=0.05)
 
 
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.2])
@@ -171,13 +171,9 @@ def test_a_large_family_hangs_together_without_all_its_pairs(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("words", [12, 600])
-def test_a_copy_is_paired_with_as_many_of_the_next_by_band_as_by_sample(
-    monkeypatch: pytest.MonkeyPatch, words: int
-) -> None:
+def test_a_copy_is_paired_with_so_many_of_the_next(monkeypatch: pytest.MonkeyPatch, words: int) -> None:
     monkeypatch.setattr(near_pairs, "NEIGHBOURS", 3)
-    text = prose(words, 1)
-    assert (len(sketch(shingles(word_numbers(text))).sample) > 0) == (words == 600)  # the short text has bands alone
-    pairs = {(pair.a, pair.b) for pair in found([text] * 10)}
+    pairs = {(pair.a, pair.b) for pair in found([prose(words, 1)] * 10)}
     assert pairs == {(a, b) for a, b in combinations(range(10), 2) if b - a <= 3}
 
 

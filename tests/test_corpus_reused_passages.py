@@ -13,22 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colde_cli.corpus import sorted_entries
-from colde_cli.corpus.near_pairs import text_words, word_numbers
+from colde_cli.corpus.near_pairs import NearPairs, text_words, word_numbers
 from colde_cli.corpus.reused_passages import LEAST_WORDS, Reuse, Spot, connected, extended, word_places
 from colde_cli.corpus.sorted_entries import SortedEntries
-from colde_cli.documents.document import Part, assemble
 
 
 def prose(count: int, seed: int) -> list[str]:
     return [f"w{number}" for number in random.Random(seed).choices(range(10**6), k=count)]
 
 
-def passages(folder: Path, texts: list[list[str]], groups: list[int] | None = None) -> list[list[Spot]]:
-    reuse = Reuse(folder)
-    for number, words in enumerate(texts):
-        reuse.add(assemble(str(number), "", [Part("", " ".join(words))]), word_numbers(words))
-    held = np.arange(len(texts)) if groups is None else np.array(groups)
-    return reuse.passages(held, 100, lambda known: False)
+def passages(texts: list[list[str]], groups: list[int] | None = None) -> list[list[Spot]]:
+    with NearPairs() as near:
+        for words in texts:
+            near.add(word_numbers(words))
+        held = np.arange(len(texts)) if groups is None else np.array(groups)
+        return Reuse(near).passages(held, 100, lambda known: False)
 
 
 @given(st.integers(0, 300), st.integers(0, 300), st.integers(LEAST_WORDS, 80), st.integers(0, 99))
@@ -37,28 +36,28 @@ def test_every_run_of_enough_words_is_found_where_it_stands(first: int, second: 
     run, texts = prose(length, seed), [prose(300, 1000 + seed), prose(300, 2000 + seed), prose(300, 3000 + seed)]
     for number, at in enumerate((first, second)):
         texts[number][at:at] = run
-    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sorted_entries, "_ENTRIES", 64)
         patch.setattr(sorted_entries, "_STEP", 8)
-        ((a, b),) = passages(Path(folder), texts)
+        ((a, b),) = passages(texts)
     numbers = [word_numbers(text) for text in texts]
     assert extended([a, b], numbers[:2]) == [Spot(0, first, first + length), Spot(1, second, second + length)]
 
 
-def test_a_common_sentence_does_not_glue_the_passages_around_it(tmp_path: Path) -> None:
+def test_a_common_sentence_does_not_glue_the_passages_around_it() -> None:
     common, one, other = prose(12, 1), prose(60, 2), prose(60, 3)
     texts = [[*prose(100, 10 + number), *common, *prose(100, 50 + number)] for number in range(20)]
     for number in (0, 1):
         texts[number] += [*one, *common, *prose(50, 90 + number)]
     for number in (2, 3):
         texts[number] += [*prose(50, 90 + number), *common, *other]
-    held = [{spot.document for spot in spots} for spots in passages(tmp_path, texts) if len(spots) < 20]
+    held = [{spot.document for spot in spots} for spots in passages(texts) if len(spots) < 20]
     assert held in ([{0, 1}, {2, 3}], [{2, 3}, {0, 1}])
 
 
-def test_versions_of_one_document_share_no_passage(tmp_path: Path) -> None:
+def test_versions_of_one_document_share_no_passage() -> None:
     text = prose(300, 1)
-    assert passages(tmp_path, [text, [*text, "more"]], [0, 0]) == []
+    assert passages([text, [*text, "more"]], [0, 0]) == []
 
 
 @given(st.text(max_size=200))

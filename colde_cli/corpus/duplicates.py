@@ -198,7 +198,7 @@ def find_families(
     versions: list[NearPair] = []
     parts: list[NearPair] = []
     with NearPairs(min(min_share, min_contained)) as texts:
-        reuse = Reuse(texts.folder) if passages else None
+        reuse = Reuse(texts) if passages else None
         originals = _Originals(texts, reuse)
         if isinstance(corpus, DocumentStore):
             originals.read_index(corpus, chosen or ALL, advance)
@@ -316,10 +316,9 @@ class _Originals:
             self._copy(Relation.SAME_TEXT, first, member)
         else:
             self.texts.append(member)
-            numbers = word_numbers(words)
-            self._near.add(numbers if len(words) >= MIN_WORDS else numbers[:0])
+            self._near.add(word_numbers(words if len(words) >= MIN_WORDS else []))
             if self._reuse is not None:
-                self._reuse.add(document, numbers)
+                self._reuse.add(document)
         return member
 
     def _same_bytes(self, files: Sequence[Path]) -> dict[Path, tuple[int, list[Path]]]:

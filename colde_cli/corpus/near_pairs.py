@@ -1,19 +1,14 @@
 """Find the pairs of documents that share much of their wording, among all pairs, without comparing all.
 
-Two kinds of candidates: documents with an equal band of their MinHash, and documents that share sampled shingles. Each
-candidate is then compared exactly. What grows with the text of a corpus lies in temporary files: words (4 bytes each),
-sampled shingles (about 1 byte a word) and the pairs that share one. In memory are a few bytes a document, blocks of a
-fixed size, and the tables of the documents just compared.
+A shingle is a run of `SHINGLE` words (A. Broder, "On the resemblance and containment of documents", SEQUENCES 1997). Of
+every few shingles in a row the one with the least hash is a seed of the document (winnowing; Schleimer, Wilkerson and
+Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003, section 3): two texts with a run of 12
+words in common have a seed in common, also where one is an article and the other a volume. Documents that share enough
+seeds are candidates, which are then compared exactly.
 
-A shingle is a run of `SHINGLE` words (A. Broder, "On the resemblance and containment of documents", SEQUENCES 1997).
-The sketch of a document holds two things:
-
-    minima   MinHash over all shingles: equal places tell the share of shingles that two documents have in common
-             (Jaccard). Cut into bands, documents with an equal band are candidates (locality-sensitive hashing;
-             Leskovec, Rajaraman and Ullman, "Mining of Massive Datasets", section 3.4).
-    sample   the shingles whose hash lies below a bound (FracMinHash; Irber et al., "Lightweight compositional analysis
-             of metagenomes with FracMinHash", bioRxiv 2022): the same shingle is sampled in every document, so that a
-             short document is found in a long one, where Jaccard is small whatever they share.
+What grows with the text of a corpus lies in temporary files: words (4 bytes each), seeds (about 4 bytes a word) and the
+pairs that share one. In memory are a few bytes a document, blocks of a fixed size, and the tables of the documents just
+compared.
 """
 
 from __future__ import annotations
@@ -42,28 +37,18 @@ Shingles = NDArray[np.uint64]
 
 SHINGLE = 5
 """Number of words of a shingle: five in a row are seldom the same by chance."""
-BANDS, ROWS = 32, 3
-"""Of the MinHash: two documents that share 40% of their shingles have an equal band with a probability of 88%, those
-that share 5% with one of 0.4%."""
-SCALE = 16
-"""One shingle in this many is sampled, where pairs are wanted that share a fifth of their words; see `scale_for`."""
-
-_BLOCK = 256  # shingles hashed at a time: more would not stay in a core's own cache
+WINDOW = 8
+"""Of so many shingles in a row one is a seed, where pairs are wanted that share a fifth of their words."""
 
 # Signs that change the meaning beside a number count as words; punctuation and bullets do not.
 _WORD = re.compile(r"\d+(?:[.,:]\d+)+|[^\W_]+|[%‰$€£¥<>=≤≥≠≈±×÷]|(?<![^\s(])[-−]\d+(?:[.,:]\d+)*")
 
-# datasketch would do for the MinHash. Its import takes 0.4 s, for SciPy, and it has no sample for containment; with a
-# fixed set of hash functions in NumPy both are a few lines, and sketches are the same on every machine.
-_FUNCTIONS = np.random.Generator(np.random.PCG64(0)).integers(0, 2**64, (2, BANDS * ROWS), np.uint64, endpoint=False)
-_FACTORS, _SHIFTS = _FUNCTIONS[0] | np.uint64(1), _FUNCTIONS[1]
 NEIGHBOURS = 32
-"""Of many documents with the same band or shingle, each is paired with so many of the next: the work does not grow with
+"""Of many documents with the same seed, each is paired with so many of the next: the work does not grow with
 the square of a family, which still hangs together."""
-MIN_SAMPLED = 0.1
-"""Share of the sampled shingles of one of the two that a candidate shares: an edited word breaks five shingles, so that
-this finds pairs that share half of their words. Where a smaller share of words is wanted, a quarter of that share."""
-_ENOUGH = np.uint64(1 << 32)  # what an equal band counts beside a sampled shingle
+MIN_SEEDS = 0.1
+"""Share of the seeds of one of the two that a candidate shares: an edited word breaks five shingles, so that this finds
+pairs that share half of their words. Where a smaller share of words is wanted, a quarter of that share."""
 _TABLES = 32 << 20  # bytes of tables kept
 
 
@@ -106,47 +91,26 @@ def _mixed(values: Shingles) -> Shingles:
     return values ^ (values >> np.uint64(31))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sketch:
-    """What finds the partners of a document.
+def window_for(share: float) -> int:
+    """Of how many shingles in a row one is a seed, so that pairs that share so many of their words are found.
 
-    Attributes:
-        minima: [BANDS * ROWS], the least value of each hash function over the shingles.
-        sample: [n], sampled shingles, ascending, each once.
+    A run of a tenth of a short text may be shorter than what a wide window finds; below that all shingles are seeds.
     """
-
-    minima: Shingles
-    sample: Shingles
-
-    @property
-    def bands(self) -> Shingles:
-        """A hash of each band of minima, [BANDS].
-
-        Two documents of Jaccard index J have an equal one with probability 1 - (1 - J^ROWS)^BANDS.
-        """
-        rows = self.minima.reshape(BANDS, ROWS)
-        mixed = np.zeros(BANDS, np.uint64)
-        for place in range(ROWS):
-            mixed = _mixed(mixed + rows[:, place])
-        return mixed
+    return WINDOW if share >= 0.2 else WINDOW // 2 if share >= 0.1 else 1
 
 
-def scale_for(share: float) -> int:
-    """How many shingles one sampled one stands for, so that pairs that share so many of their words are found.
-
-    A pair that shares a fifth of 500 words has six sampled shingles in common on average: it has none with a
-    probability of 0.2 %. A smaller share takes a denser sample; below a tenth all shingles are sampled.
-    """
-    return next(scale for scale in (SCALE, SCALE // 2, 1) if share * 80 >= scale or scale == 1)
-
-
-def sketch(values: Shingles, scale: int = SCALE) -> Sketch:
-    """The sketch of a document's shingles, of which one in `scale` is sampled."""
-    minima = np.full(BANDS * ROWS, np.iinfo(np.uint64).max, np.uint64)
-    for start in range(0, len(values), _BLOCK):
-        block = values[start : start + _BLOCK]
-        np.minimum(minima, (block * _FACTORS[:, None] + _SHIFTS[:, None]).min(axis=1), out=minima)
-    return Sketch(minima, np.unique(values[values <= np.uint64((2**64 - 1) // scale)]))
+def seeds(values: Shingles, window: int = WINDOW) -> NDArray[np.int64]:
+    """The places of the seeds among shingles: the least of each `window` in a row, a power of two."""
+    window = min(window, 1 << max(0, len(values).bit_length() - 1))
+    steps = [1 << step for step in range(window.bit_length() - 1)]
+    least = values
+    for step in steps:
+        least = np.minimum(least[:-step], least[step:])
+    # A shingle is a seed if it is the least of a window: the greatest such least of the windows that it lies in.
+    most = np.pad(least, window - 1)
+    for step in steps:
+        most = np.maximum(most[:-step], most[step:])
+    return np.flatnonzero(values == most)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,19 +181,20 @@ class NearPairs:
 
     Attributes:
         folder: of the temporary files.
+        seeds: hashes, each with the number of its document in the upper 32 bits, its place in the lower.
         crowded: how many documents share enough with more than `NEIGHBOURS` others before or after them, of which only
             the next were compared; known when all pairs have been read.
     """
 
     def __init__(self, share: float = 0.4) -> None:
         """`share` is the smallest one of the words of two documents that `pairs` will be asked for."""
-        self._scale, self._least = scale_for(share), min(MIN_SAMPLED, share / 4)
+        self._window, self._least = window_for(share), min(MIN_SEEDS, share / 4)
         self._temporary = TemporaryDirectory(prefix="colde-", ignore_cleanup_errors=True)
         self.folder = Path(self._temporary.name)
         self.crowded = 0
         self._text = (self.folder / "words").open("w+b")
-        self._entries = SortedEntries(self.folder / "entries")
-        self._ends, self._sampled = array("Q", [0]), array("I")
+        self.seeds = SortedEntries(self.folder / "seeds")
+        self._ends, self._counts = array("Q", [0]), array("I")
         self._tables: OrderedDict[int, ShingleTable] = OrderedDict()
         self._held = 0
 
@@ -242,7 +207,7 @@ class NearPairs:
         self._temporary.cleanup()
 
     def __len__(self) -> int:
-        return len(self._sampled)
+        return len(self._counts)
 
     def add(self, words: Words) -> int:
         """Add a document; return its number, from 0.
@@ -251,14 +216,12 @@ class NearPairs:
             OptionError: the disk of the temporary files is full.
         """
         values, number = shingles(words), len(self)
-        made = sketch(values, self._scale)
-        self._entries.add(made.sample, 2 * number)
-        if len(values):  # A text without shingles is in no band with another.
-            self._entries.add(made.bands, 2 * number + 1)
+        places = seeds(values, self._window)
+        self.seeds.add(values[places], places | (number << 32))
         with told(self.folder):
             self._text.write(words.tobytes())
         self._ends.append(self._ends[-1] + len(words))
-        self._sampled.append(len(made.sample))
+        self._counts.append(len(np.unique(values[places])))
         return number
 
     def pairs(self, least_both: float, least_one: float) -> Iterator[NearPair]:
@@ -269,22 +232,25 @@ class NearPairs:
                 yield NearPair(a, b, first, second)
 
     def candidates(self) -> Iterator[tuple[int, int]]:
-        """Pairs that may share much, ascending, each once: with an equal band, or enough of a sample."""
+        """Pairs that may share much, ascending, each once."""
         with told(self.folder):
             self._text.flush()
-        sizes = np.array(self._sampled, np.int64)
-        beyond = np.zeros(len(self), np.uint64)
+        sizes = np.array(self._counts, np.int64)
+        beyond = np.zeros(len(self), np.int64)
         sharing = SortedEntries(self.folder / "pairs")
-        for keys, values in self._entries.blocks():
-            owners, weights = values >> np.uint64(1), np.where(values & np.uint64(1), _ENOUGH, np.uint64(1))
+        for hashes, places in self.seeds.blocks():
+            owned = places >> np.uint64(32)
+            once = np.append(True, (hashes[1:] != hashes[:-1]) | (owned[1:] != owned[:-1]))
+            keys, owners = hashes[once], owned[once]
             alike = np.arange(len(keys))
             for distance in range(1, NEIGHBOURS + 2):
                 alike = alike[: np.searchsorted(alike, len(keys) - distance)]
                 alike = alike[keys[alike + distance] == keys[alike]]
                 if distance <= NEIGHBOURS:
-                    sharing.add(owners[alike] * np.uint64(len(self)) + owners[alike + distance], weights[alike])
-            for side in (alike, alike + NEIGHBOURS + 1):
-                np.add.at(beyond, owners[side], weights[side])
+                    sharing.add(owners[alike] * np.uint64(len(self)) + owners[alike + distance], 1)
+            beyond += np.bincount(
+                np.append(owners[alike], owners[alike + NEIGHBOURS + 1]).astype(np.int64), minlength=len(self)
+            )
         self.crowded = int((beyond >= np.maximum(self._needed(sizes), 1)).sum())
         for keys, weights in sharing.blocks():
             pairs, starts = np.unique(keys, return_index=True)
@@ -293,9 +259,9 @@ class NearPairs:
                 yield divmod(pair, len(self))
 
     def _needed(self, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How many sampled shingles a candidate shares, if the smaller sample is of such a size."""
-        # One alone may be chance in a sample; where all shingles are looked at, it is what they share.
-        needed: NDArray[np.float64] = np.maximum(self._least * sizes, np.minimum(sizes, 2 if self._scale > 1 else 1))
+        """How many seeds a candidate shares, if the one with fewer has so many."""
+        # One alone may be chance; where all shingles are seeds, it is what they share.
+        needed: NDArray[np.float64] = np.maximum(self._least * sizes, np.minimum(sizes, 2 if self._window > 1 else 1))
         return needed
 
     def _table(self, number: int) -> ShingleTable:

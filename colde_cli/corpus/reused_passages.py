@@ -1,8 +1,6 @@
 """Find the passages that stand in several documents of a corpus, such as a clause that was copied.
 
-Of every `_WINDOW` shingles in a row the least is a seed (winnowing; Schleimer, Wilkerson and Aiken, "Winnowing: local
-algorithms for document fingerprinting", SIGMOD 2003, section 3): texts with a run of 12 words in common have a seed in
-common. Seeds that documents of several groups hold are linked where most of those that hold one have the other
+Seeds that documents of several groups hold are linked where most of those that hold one have the other
 just after it, so that a sentence of common boilerplate does not glue the passages around it. What is linked is a
 passage; it may be edited here and there. All is counted in sorted files, so that the time grows with the text and
 nothing is left out for being frequent.
@@ -16,13 +14,11 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from colde_cli.corpus.near_pairs import SHINGLE, Words, shingles, text_words, word_numbers
+from colde_cli.corpus.near_pairs import SHINGLE, WINDOW, NearPairs, Words, text_words, word_numbers
 from colde_cli.corpus.records import pack, unpack
 from colde_cli.corpus.sorted_entries import Hashes, SortedEntries, told
 from colde_cli.documents.document import Document, Span, document_header, document_of
@@ -34,10 +30,9 @@ LEAST_WORDS = 30
 PLACES = 50
 """Maximum number of places listed for a passage."""
 
-_WINDOW = 8
 _REACH = 3  # a seed is linked to so many of the next: one that is common in other texts too does not part a passage
 _GAP = 40  # words from a seed to the next one of a passage: what stands between was edited
-_LEAST_SPAN = LEAST_WORDS - 2 * (_WINDOW - 1)  # words from the first seed of such a passage to the last, at least
+_LEAST_SPAN = LEAST_WORDS - 2 * (WINDOW - 1)  # words from the first seed of such a passage to the last, at least
 _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
 
@@ -86,31 +81,25 @@ class Spot:
 
 
 class Reuse:
-    """Collects texts, then finds the passages that several of them hold."""
+    """Keeps documents, then finds the passages that several of them hold."""
 
-    def __init__(self, folder: Path) -> None:
-        """`folder` is that of temporary files."""
-        self._folder = folder
-        self._seeds = SortedEntries(folder / "seeds")
-        self._documents, self._ends = folder / "documents", array("Q", [0])
+    def __init__(self, texts: NearPairs) -> None:
+        """`texts` gives the seeds of the documents; its folder takes temporary files."""
+        self._seeds, self._folder = texts.seeds, texts.folder
+        self._documents, self._ends = texts.folder / "documents", array("Q", [0])
         self.found = 0
         """How many passages there are, known when they have been read."""
 
-    def add(self, document: Document, words: Words) -> None:
-        """Add the next document and its words.
+    def add(self, document: Document) -> None:
+        """Keep the document that was added to the texts.
 
         Raises:
             OptionError: the disk of the temporary files is full.
         """
-        number, values = len(self._ends) - 1, shingles(words)
         record = pack({**document_header(document, document.title), "path": document.path}, {}, 6)
         with told(self._folder), self._documents.open("ab") as file:
             file.write(record)
         self._ends.append(self._ends[-1] + len(record))
-        if len(values):
-            windows = sliding_window_view(values, min(_WINDOW, len(values)))
-            places = np.unique(windows.argmin(axis=1) + np.arange(len(windows)))
-            self._seeds.add(values[places], places.astype(np.uint64) + np.uint64(number << 32))
 
     def passages(self, groups: Ints, top: int, known: Callable[[frozenset[int]], bool]) -> list[list[Spot]]:
         """Places of passages that documents of several groups hold, the most words times further documents first.
