@@ -28,7 +28,7 @@ from colde_cli.service.corpus import ServedCorpus, Wanted
 from colde_cli.service.mcp_server import Library, create_server
 from colde_cli.settings import INDEX_FILE
 from colde_cli.types import Encoder
-from colde_cli.views.agent import comparison_answer, document_answer, pairs_answer
+from colde_cli.views.agent import comparison_answer, document_answer, pairs_answer, ranking_answer
 
 V1, V2 = "field-study-v1.pdf", "field-study-v2.pdf"
 
@@ -219,6 +219,7 @@ def test_a_folder_that_cannot_be_listed_is_named(
     ):
         assert [Path(hit.path).name for hit in ranking.results] == ["b.md"]
         assert [(item.path, item.reason) for item in ranking.skipped] == [(str(shut), "Permission denied")]
+    assert f"1 could not be read ({shut}: Permission denied)" in ranking_answer(ranking, 2_000).summary
 
 
 @pytest.mark.slow

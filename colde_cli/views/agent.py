@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _CLOSEST = 4
 """Maximum number of closest sections, and of closest chunks, of two different texts."""
+_NAMED = 3
+"""Maximum number of files and folders that are named as unread."""
 _MOST_OUTSIDE, _OUTSIDE = 20, 200
 """Maximum number of differences outside the text, and of characters of each."""
 
@@ -206,7 +208,8 @@ def ranking_answer(ranking: Ranking, limit: int) -> RankingAnswer:
     """A ranking in at most about `limit` characters."""
     skipped = len(ranking.skipped)
     like = wording.shorten(ranking.query_title, 160)
-    unread = f"; {skipped} could not be read" if skipped else ""
+    named = "; ".join(f"{item.path}: {item.reason}" for item in ranking.skipped[:_NAMED])
+    unread = f"; {skipped} could not be read ({wording.shorten(named, 400)})" if skipped else ""
     summary = f"{wording.plural(ranking.searched, 'document')} searched for documents like {like}{unread}."
     if not ranking.results:
         summary += " None is similar enough."
