@@ -83,6 +83,10 @@ def test_a_clause_used_again_is_listed_with_its_places(capsys: Capture, tmp_path
     assert "62 words in 3 documents" in shown
     rows = list(csv.DictReader(StringIO(run(capsys, "dupes", tmp_path, "--passages", "--format", "csv").out)))
     assert [row["relation"] for row in rows].count("passage") == 3
+    words = [*(f"before1x{word}" for word in range(100, 200)), *(f"own{word}" for word in range(300))]
+    (tmp_path / "3.md").write_text(" ".join(words))
+    limited = run(capsys, "dupes", tmp_path, "--passages", "--top", 1, "--format", "markdown").out
+    assert "1 of 2 passages are listed" in limited
 
 
 @pytest.mark.slow

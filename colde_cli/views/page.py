@@ -73,7 +73,7 @@ def _families(found: Families, links: Mapping[blocks.Pair, str] | None = None) -
         shown,
         "bold" if found else _NOTHING,
         facts=(facts, *_left_out(found)),
-        colophon=facts,
+        colophon=" · ".join((facts, *_left_out(found))),
         **_unread(found),
     )
 
