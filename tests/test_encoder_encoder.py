@@ -173,23 +173,6 @@ def test_weights_that_graphs_refer_to_are_named(tmp_path: Path, model_folder: Pa
         Encoder.load(folder, device="cpu").encode(document(1, 20))
 
 
-@pytest.mark.slow
-def test_a_model_of_an_earlier_version_has_whole_graphs_in_a_folder(
-    tmp_path: Path, model_folder: Path, encoder: Encoder
-) -> None:
-    onnx = pytest.importorskip("onnx")
-    folder = linked_model(model_folder, tmp_path / "model")
-    (folder / "onnx").mkdir()
-    for path in [*folder.glob("*.onnx")]:
-        onnx.save(onnx.load(path.resolve()), folder / "onnx" / path.name)
-        path.unlink()
-    (folder / WEIGHTS).unlink()
-    paper = document(1, 20)
-    earlier, now = (each.encode(paper) for each in (Encoder.load(folder, device="cpu"), encoder))
-    np.testing.assert_array_equal(earlier.chunk_vectors, now.chunk_vectors)
-    np.testing.assert_array_equal(earlier.document_vector, now.document_vector)
-
-
 def test_a_model_of_another_kind_is_refused(tmp_path: Path, model_folder: Path) -> None:
     folder = linked_model(model_folder, tmp_path / "model")
     (folder / "config.json").unlink()

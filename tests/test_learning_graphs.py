@@ -247,15 +247,6 @@ def test_the_shipped_graph_is_fused() -> None:
     assert len(graph.node) < 250
 
 
-def test_an_export_takes_the_place_of_an_earlier_versions_graphs(tmp_path: Path) -> None:
-    folder = model_on_disk(tmp_path / "model")
-    (folder / "onnx").mkdir()
-    for name in ("chunk_encoder_fp16.onnx", "chunk_encoder.onnx"):
-        (folder / "onnx" / name).write_bytes(b"an earlier one")
-    export_model(folder, precisions=("fp16",))
-    assert [item.name for item in (folder / "onnx").iterdir()] == ["chunk_encoder.onnx"]
-
-
 ENCODER_WEIGHTS, HEAD_WEIGHTS = (
     ["encoder.bert.embeddings.word_embeddings.weight"],
     ["head.center", "head.projection.1.weight"],

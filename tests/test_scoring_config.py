@@ -1,4 +1,4 @@
-"""What `config.json` says of a score: probabilities, weights by domain, and names of earlier versions."""
+"""What `config.json` says of a score: probabilities, and weights by domain."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ def test_parts_of_words_need_a_lexicon_in_any_domain(part: str, reads: bool) -> 
     assert ScoreWeights(domains=(Domain("laws", 0.5, Calibration(), **alone),)).reads_words is reads
 
 
-def test_what_a_file_says_is_read_also_under_earlier_names() -> None:
+def test_what_a_file_says_is_read() -> None:
     curve = {"kind": "isotonic", "scores": [0.2, 0.4, 0.8], "probabilities": [0.1, 0.5, 0.9]}
     assert calibration_of(curve) == CURVE
-    domain = {"name": "laws", "threshold": 0.5, "calibration": curve, "document": 0.3, "words": 0.7}
-    found = score_weights_of({"document": 0.6, "chunks": 0.4, "sharpness": 0.1, "domains": [domain]})
+    domain = {"name": "laws", "threshold": 0.5, "calibration": curve, "colde": 0.3, "words": 0.7}
+    found = score_weights_of({"colde": 0.6, "chunks": 0.4, "sharpness": 0.1, "domains": [domain]})
     laws = Domain("laws", 0.5, CURVE, colde=0.3, words=0.7)
     assert found == ScoreWeights(colde=0.6, chunks=0.4, sharpness=0.1, domains=(laws,))
-    assert score_weights_of({"in_field": [1, 0, 0, 0, 0, 0]}).in_field == (1, 0, 0, 0, 0, 0, 0)
+    assert score_weights_of({"in_field": [1, 0, 0, 0, 0, 0, 0]}).in_field == (1, 0, 0, 0, 0, 0, 0)
     assert score_weights_of({"short": {**domain, "words": 0.6, "wording": 0.1}}).short == replace(
         laws, words=0.6, wording=0.1
     )

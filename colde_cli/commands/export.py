@@ -60,7 +60,7 @@ def export(
     require_extra("train", "colde export")
     from colde_cli import settings
     from colde_cli.encoder.checksums import record_checksums
-    from colde_cli.encoder.layout import EARLIER_GRAPHS, ENCODER_GRAPHS, HEAD_GRAPH, is_other_system
+    from colde_cli.encoder.layout import ENCODER_GRAPHS, HEAD_GRAPH, is_other_system
     from colde_cli.learning.graphs import SHIPPED, calibration_chunks, export_model
 
     folder = settings.resolve_model(model)
@@ -73,8 +73,7 @@ def export(
     ids = calibration_chunks(_chunk_ids(folder, calibration or []))
     export_model(folder, ids, precisions)
     graphs = [ENCODER_GRAPHS[name] for name in precisions]
-    written = [HEAD_GRAPH, *graphs]
-    record_checksums(folder, [*written, *(f"{EARLIER_GRAPHS}/{graph}" for graph in written)])
+    record_checksums(folder, [HEAD_GRAPH, *graphs])
     for graph in graphs:
         _report(folder / graph)
 

@@ -17,7 +17,6 @@
 
 The weights stand once, in `model.safetensors`: the graphs refer to its tensors as ONNX external data, which is why
 they lie beside it (ONNX Runtime refuses data outside a graph's folder). Only the int8 matrices are in their graph.
-Models of earlier versions have whole graphs in `onnx/`; they are read from there.
 
 Graph contracts (H = hidden size, D = size of a document vector, int64 unless said):
 
@@ -73,8 +72,6 @@ WEIGHTS_INDEX = "model.safetensors.index.json"
 """Names the file of each tensor, where the weights are in shards."""
 CARD = "README.md"
 HEAD_GRAPH = "document_head.onnx"
-EARLIER_GRAPHS = "onnx"
-"""The folder in which models of earlier versions have their graphs."""
 LEXICON = "lexicon.npz"
 DOMAINS = "domains.npz"
 FIELDS = "fields.npz"
@@ -215,14 +212,13 @@ class AnyFolder:
         Raises:
             ModelError: the folder lacks it.
         """
-        for path in (self.path / relative, self.path / EARLIER_GRAPHS / relative):
-            if path.is_file():
-                return path
-        raise ModelError(f"The model {self.path} lacks {relative}.")
+        if not self.has(relative):
+            raise ModelError(f"The model {self.path} lacks {relative}.")
+        return self.path / relative
 
     def has(self, relative: str) -> bool:
         """Whether the folder holds this file."""
-        return any((folder / relative).is_file() for folder in (self.path, self.path / EARLIER_GRAPHS))
+        return (self.path / relative).is_file()
 
 
 @dataclass(frozen=True, slots=True)

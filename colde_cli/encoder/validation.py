@@ -162,5 +162,7 @@ def check_scoring(calibration: Calibration | None, score_weights: ScoreWeights |
     named = [("score_weights", score_weights), *((kind.name, kind) for kind in kinds)]
     rows = [(place, tuple(getattr(row, part) for part in PARTS)) for place, row in named]
     for place, weights in [*rows, ("score_weights.in_field", score_weights.in_field)]:
+        if len(weights) != len(PARTS):
+            raise ModelError(f"{source}: {place} needs {len(PARTS)} weights, not {len(weights)}.")
         if abs(sum(weights) - 1) > _SUM_ROUNDING:
             raise ModelError(f"{source}: the weights of {place} sum to {sum(weights):g}, not 1.")

@@ -26,7 +26,6 @@ from colde_cli.encoder.checksums import record_checksums
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import (
     CONFIG,
-    EARLIER_GRAPHS,
     ENCODER_GRAPHS,
     HEAD_GRAPH,
     TOKENIZER,
@@ -107,7 +106,6 @@ def export_model(
             share_weights(staged / graph, weight_files(folder))
         for graph in graphs:
             (staged / graph).replace(folder / graph)
-            (folder / EARLIER_GRAPHS / graph).unlink(missing_ok=True)
 
 
 def write_encoder(

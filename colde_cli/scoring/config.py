@@ -187,21 +187,13 @@ class ScoreWeights:
 
 def score_weights_of(values: dict[str, Any]) -> ScoreWeights:
     """Read score weights from the values of `config.json`."""
-    read = _renamed(values)
-    short = values.get("short")
-    in_field = tuple(values.get("in_field") or IN_FIELD)
-    in_field += (0.0,) * (len(PARTS) - len(in_field))  # a model from before "wording"
-    read |= {"domains": tuple(map(_domain_of, values.get("domains") or ())), "in_field": in_field}
-    return ScoreWeights(**{**read, "short": None if short is None else _domain_of(short)})
+    short, in_field = values.get("short"), tuple(values.get("in_field") or IN_FIELD)
+    read = {"domains": tuple(map(_domain_of, values.get("domains") or ())), "in_field": in_field}
+    return ScoreWeights(**{**values, **read, "short": None if short is None else _domain_of(short)})
 
 
 def _domain_of(values: dict[str, Any]) -> Domain:
-    return Domain(**{**_renamed(values), "calibration": calibration_of(values["calibration"])})
-
-
-def _renamed(values: dict[str, Any]) -> dict[str, Any]:
-    """Weights with the present names of the parts: "colde" was called "document"."""
-    return {"colde" if name == "document" else name: value for name, value in values.items()}
+    return Domain(**{**values, "calibration": calibration_of(values["calibration"])})
 
 
 class Scorable(Protocol):
