@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -21,9 +22,11 @@ from colde_cli.documents.outside import (
     PartKind,
     UnreadPart,
 )
+from colde_cli.documents.reading import read
 from colde_cli.errors import OptionError
 from colde_cli.similarity.outside_changes import OutsideComparison, compare_outside, ignoring, outside_data
 from colde_cli.similarity.pairs import State
+from colde_cli.similarity.verification import verify_documents
 from colde_cli.views.changes import difference, not_listed, outside_rows, row_line, same_sentence, uncompared
 
 
@@ -248,3 +251,44 @@ def test_nothing_that_differs_is_proven(
     states = {row.state for row in outside_rows(found)}
     assert states <= {State.EDITED, State.ONLY_A, State.ONLY_B, State.MOVED}
     assert compare_outside(a, a).proven
+
+
+CODE = "if paid:\n    ship()\n    log()\n{\n}"
+FENCED, PRE = "Run this:\n\n```\n{}\n```\n", "<p>Run this:</p><pre><code>{}</code></pre>"
+
+
+@pytest.mark.parametrize("source", [FENCED, PRE], ids=["md", "html"])
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ("if paid:\n    ship()\nlog()\n{\n}", {"log()"}),
+        ("if paid: ship()\n    log()\n{\n}", {"if paid:", "ship()", "if paid: ship()"}),
+        ("if paid:\n    ship()\n\tlog()\n{\n}", {"log()"}),
+        ("if paid:\n    wait()\nlog()\n{\n}", {"log()"}),  # its words changed, too, which the body tells
+        ("if paid:\n    ship()\n    log()\n    stop()\n{\n}", set()),
+        ("if paid:\n    log()\n{", set()),
+        ("if paid:\n\n    ship()\n    log()\n\n{\n}", set()),
+    ],
+)
+def test_lines_of_code_and_their_indentation_are_told(
+    source: str, changed: str, told: set[str], tmp_path: Path
+) -> None:
+    suffix = ".html" if source == PRE else ".md"
+    files = [tmp_path / f"{name}{suffix}" for name in "ab"]
+    for file, code in zip(files, (CODE, changed), strict=True):
+        file.write_text(source.replace("{}", code))
+    a, b = map(read, files)
+    found = compare_outside(a, b)
+    assert {side.about for change in found.texts for side in (change.a, change.b) if side} == told
+    assert found.same is not bool(told)
+    assert compare_outside(a, b, ignoring(["whitespace"])).same
+    if not told:
+        return
+    assert not verify_documents(a, b).verified
+    assert verify_documents(a, b, ["structure"]).verified is ("wait" not in changed)
+
+
+def test_code_in_two_formats_is_the_same(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(FENCED.replace("{}", CODE))
+    (tmp_path / "b.html").write_text(PRE.replace("{}", CODE))
+    assert compare_outside(read(tmp_path / "a.md"), read(tmp_path / "b.html")).same

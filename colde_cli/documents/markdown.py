@@ -386,7 +386,7 @@ class _TokenReader:
         self._reader.flush()
         flow, code, self._in_code = self._reader.flow, token.content.strip("\n"), True
         if code.strip():
-            self._reader.emit(flow.mark + code, lines=True)
+            self._reader.emit(flow.mark + code, lines=True, code=True)
             flow.mark = ""
         self._in_code = False
         self._structure(token.info, code.partition("\n")[0])

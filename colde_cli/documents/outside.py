@@ -17,6 +17,8 @@ MOST_KEPT = 20_000
 """Maximum number of texts, and of parts, that a document holds one by one; the others become one part, by digest."""
 MOST_CHARACTERS = 4_000_000
 """Maximum number of characters of all texts outside a document; the others become one part, by digest."""
+CODE_LINE = "line of code"
+"""How the text of a line of code begins."""
 _BARE_HOST = re.compile(r"[a-z]+://[^/?#]+/", re.IGNORECASE)
 """A web address without a path."""
 
@@ -64,7 +66,7 @@ class OutsideKind(StrEnum):
     CODE = "code"
     """Source that gives no text: field codes, unknown commands, what a condition leaves out."""
     STRUCTURE = "structure"
-    """Levels of headings and kinds of lists, where the text does not show them."""
+    """Levels of headings and kinds of lists, lines of code and their indentation, where the text does not show them."""
 
 
 class PartKind(StrEnum):
@@ -163,6 +165,14 @@ class Account:
             self.texts.append(OutsideText(kind, text, about, pages))
         else:
             self._rest.append(digest_of(f"{kind}\0{text}\0{about}".encode()))
+
+    def add_code(self, text: str, longest: int) -> None:
+        """Add the lines of code, each with its indentation, which may decide what it means; `longest`: of its words."""
+        for line in text.split("\n"):
+            words = line.strip()
+            before = line[: len(line) - len(line.lstrip())].replace("\t", "\u21e5").replace(" ", "\u00b7")
+            if words:
+                self.add_text(OutsideKind.STRUCTURE, f"{CODE_LINE} {before}", words[:longest])
 
     def add_part(
         self, kind: PartKind, digest: str, about: str = "", pages: tuple[int, int] | None = None, source: str = ""

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 from colde_cli.documents.document import Document, Ignored
 from colde_cli.documents.formats import FORMATS
 from colde_cli.documents.outside import (
+    CODE_LINE,
     KIND_NAMES,
     KINDS,
     Kind,
@@ -49,6 +50,8 @@ _ALIKE = 50.0
 """Texts with a lower ratio, of 100, are no versions of one text."""
 _LONG = 20
 """Characters of a text that stands in another by no chance."""
+_TELLING = 3
+"""Letters and digits of a line of code that stands elsewhere by no chance."""
 _MOST_RATIOS = 40_000
 """Maximum number of pairs of texts that are compared with each other; more are paired in order."""
 _MOST_REDLINE = 20_000
@@ -222,7 +225,26 @@ def _of_both(texts: Sequence[OutsideText], own: Document, other: Document) -> li
         return list(texts)
     lines, theirs = ({_bare(line) for line in document.text.split("\n")} for document in (own, other))
     only = lines - theirs
-    return [text for text in texts if _bare(text.about) not in only]
+    return [text for text in texts if _bare(text.about) not in only or _is_code(text)]
+
+
+def _is_code(text: OutsideText) -> bool:
+    return text.kind is OutsideKind.STRUCTURE and text.text.startswith(CODE_LINE)
+
+
+def _without_new_code(
+    texts: Sequence[OutsideText], own: Document, other: Document, ignore: IgnoreOptions
+) -> list[OutsideText]:
+    """Leave out the lines of code with words that the other body lacks: there the body shows the difference."""
+    if ignore.whitespace or not any(map(_is_code, texts)):
+        return [text for text in texts if not _is_code(text)]
+    letters = run_together(other.text, ignore)
+    same = run_together(own.text, ignore) == letters
+
+    def stands(words: str) -> bool:  # a bracket stands everywhere
+        return same or (len(_bare(words)) >= _TELLING and run_together(words, ignore) in letters)
+
+    return [text for text in texts if not _is_code(text) or stands(text.about)]
 
 
 def _bare(line: str) -> str:
@@ -244,6 +266,8 @@ def _compared_texts(
         return normal(text.text, ignore), normal(about, ignore)
 
     ones, others, moved = _unmatched(left, right, key)
+    ones = _without_new_code(ones, *documents, ignore)
+    others = _without_new_code(others, *documents[::-1], ignore)
     if documents[0].text != documents[1].text:
         ones = _beside_headings(ones, documents[0], ignore)
         others = _beside_headings(others, documents[1], ignore)

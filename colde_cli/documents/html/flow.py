@@ -241,10 +241,10 @@ class TextFlows:
         if text.strip():
             if flow.mark.strip(" -") and flow.kind is None and flow.lists:
                 self.number(Counted(flow.mark.strip(), flow.lists[-1].label, in_text=True))
-            self.emit(flow.mark + text, lines=bool(flow.pre))
+            self.emit(flow.mark + text, lines=bool(flow.pre), code=bool(flow.pre))
             flow.mark = ""
 
-    def emit(self, text: str, *, lines: bool = False) -> None:
+    def emit(self, text: str, *, lines: bool = False, code: bool = False) -> None:
         """Send a paragraph, or account for it if its flow is not the body."""
         flow = self.flow
         if flow.kind is not None:
@@ -254,6 +254,8 @@ class TextFlows:
         else:
             self.sent += 1
             self._paragraph(text, lines)
+            if code:
+                self.account.add_code(text, MOST_ABOUT)
             if place := place_in_lists(len(flow.lists), flow.quotes):
                 first, _, _ = text.partition("\n")
                 self.account.add_text(OutsideKind.STRUCTURE, place, first[:MOST_ABOUT])
