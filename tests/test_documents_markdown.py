@@ -196,7 +196,7 @@ def test_structure_that_the_text_does_not_show() -> None:
     )
     assert structure(document) == [
         *(("level 1", "A"), ("level 3", "B"), ("level 2 of a list", "1. two"), ("quotation", "said")),
-        *(("level 2 of a quotation", "they"), ("sh", "ls"), ("columns 1, 3", "x | | 5")),
+        *(("level 2 of a quotation", "they"), ("line of code", "ls"), ("sh", "ls"), ("columns 1, 3", "x | | 5")),
         *(("columns 1, 2", "x | 5 |"), ("after Bells", "Of bronze.")),
     ]
 
