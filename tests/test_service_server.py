@@ -252,7 +252,7 @@ def send_made_up_requests(address: str) -> None:
         b'filename="../../x.pdf"',
     ]
     statuses = Counter[int]()
-    for _ in range(500):
+    for _ in range(200):
         body = b"".join(draw.choices(parts, k=draw.randrange(7)))
         head = [b"%s %s HTTP/1.1" % (draw.choice(methods), draw.choice(paths)), b"Host: 127.0.0.1"]
         head += [*draw.sample(lines, draw.randrange(4)), b"Content-Length: %d" % len(body), b"Connection: close"]
@@ -263,5 +263,5 @@ def send_made_up_requests(address: str) -> None:
                 received = b"".join(iter(lambda: connection.recv(65536), b""))
                 statuses[int(received.split(b" ", 2)[1]) if received else 0] += 1
     assert not [status for status in statuses if status >= 500 and status != 503], statuses
-    assert statuses[200] > 10
+    assert statuses[200] > 5
     assert healthy(address)
