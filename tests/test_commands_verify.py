@@ -27,7 +27,7 @@ def test_status_follows_what_is_allowed(capsys: Capture, copies: tuple[Path, Pat
     a, b = copies
     same = run(capsys, "verify", a, a)
     assert (same.status, same.err) == (0, "")
-    compared = "Compared: 15 words with 15; 2 levels or list marks with 2.\n"
+    compared = "Compared: 15 words with 15; 2 levels, list marks or code lines with 2.\n"
     assert same.out == f"Verified: nothing changed.\na.md → a.md\n{compared}"
     part = run(capsys, "verify", a, b, "--allow", "TERM")
     assert part.status == 1

@@ -180,7 +180,7 @@ _NAMES: Mapping[Kind, tuple[str, str]] = {
     OutsideKind.NAVIGATION: ("menu or bookmark", "menus or bookmarks"),
     OutsideKind.METADATA: ("property", "properties"),
     OutsideKind.CODE: ("piece of source", "pieces of source"),
-    OutsideKind.STRUCTURE: ("level or list mark", "levels or list marks"),
+    OutsideKind.STRUCTURE: ("level, list mark or code line", "levels, list marks or code lines"),
     PartKind.PICTURES: ("picture", "pictures"),
     PartKind.CHARTS: ("chart", "charts"),
     PartKind.DRAWINGS: ("drawing", "drawings"),
