@@ -23,7 +23,15 @@ def test_the_help_says_of_each_command_what_the_command_says() -> None:
 def test_every_file_of_a_command_is_listed() -> None:
     files = {path.stem for path in (ROOT / "colde_cli" / "commands").glob("*.py")}
     known = {name.replace("-", "_") for name in Commands()}
-    assert files - known == {"__init__", "app", "configuration", "options", "pair_reports", "reading_options"}
+    assert files - known == {
+        "__init__",
+        "app",
+        "configuration",
+        "options",
+        "pair_reports",
+        "reading_options",
+        "recipe_file",
+    }
 
 
 def test_an_unknown_command_is_not_imported() -> None:

@@ -140,7 +140,7 @@ HARMLESS = """
     author baseline bootstrap budget calibration comments date device docs exit-zero explain fail-under field format
     glob ignore ignore-case ignore-like ignore-list-marks ignore-numbers ignore-renumbering ignore-whitespace jobs level
     attention max-upload merge min-contained min-score min-share model no-cache
-    ocr only-sections pager pages pairs port precision quiet reread resolution retrieval robustness schema seed
+    ocr only-sections pager pages pairs passages port precision quiet reread resolution retrieval robustness schema seed
     reviewer skip-sections split strict threads timeout top tracked validation verbose where
 """
 
