@@ -26,9 +26,9 @@ from typing import Any
 import typer
 
 from colde_cli.commands import configuration
+from colde_cli.encoder.layout import CARD
 from colde_cli.errors import OptionError
 
-CARD = "README.md"
 _PATHS = ("pairs", "validation")
 _SHARE = re.compile(r"[\d.]+")
 

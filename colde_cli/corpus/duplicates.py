@@ -112,10 +112,10 @@ class Families:
         half_read: paths of files that were read in part, each with sentences on what is missing.
         min_share: of words that versions have in common, both ways.
         min_contained: of the words of a part that stand in the whole.
-        crowded: documents that share much with more than `near_pairs.NEIGHBOURS` others before or after them; they were
-            compared with the next of them only, so that groups are whole and parts may be missing.
-        passages: used again in other documents, the most words times further documents first; None where they were not
-            asked for.
+        crowded: how many documents share much with more than `near_pairs.NEIGHBOURS` others before or after them. Each
+            was compared with the next of these only: no group is cut, but a part of a document may be missing.
+        passages: those that stand in several documents, by words times further documents, the highest first; None
+            where they were not asked for.
         passages_found: how many there are, listed or not.
     """
 

@@ -388,3 +388,19 @@ def weight_files(folder: Path) -> list[Path]:
         if not (folder / name).is_file():
             raise ModelError(f"The model {folder} lacks {name}.")
     return [folder / name for name in names]
+
+
+def stored_entries(path: Path) -> tuple[int, dict[str, Any]]:
+    """Where the tensors of a safetensors file begin, and what its header says of each, by name.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it has no such header.
+    """
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > path.stat().st_size:
+            raise ValueError("no header")
+        entries = json.loads(file.read(length))
+    entries.pop("__metadata__", None)
+    return 8 + length, entries

@@ -7,7 +7,6 @@ those of `model.safetensors`, to which the graph refers as well.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from math import sqrt
 from pathlib import Path
@@ -15,8 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.encoder.layout import ModelConfig
+from colde_cli.encoder.layout import ModelConfig, stored_entries
 from colde_cli.errors import ModelError
+from colde_cli.scoring.score_table import row_blocks
 from colde_cli.scoring.whitening import unit_rows
 
 FloatArray = NDArray[np.float32]
@@ -73,12 +73,12 @@ class LongHead:
     def attention(self, own: FloatArray, other: FloatArray) -> Iterator[FloatArray]:
         """Attention of chunks [n, H] over those of another document [m, H], mean over heads: blocks [r, m] of rows."""
         if not (self._config.lstm_hidden and self._config.attention_heads):
-            for start, stop in _blocks(len(own), len(other)):
+            for start, stop in row_blocks(len(own), len(other), _CELLS):
                 yield np.full((stop - start, len(other)), 1 / len(other), np.float32)
             return
         rows, others = (self._positioned(side, np.arange(len(side))) for side in (own, other))
         query, key = self._linear("attention.query", rows), self._linear("attention.key", others)
-        for start, stop in _blocks(len(own), len(other)):
+        for start, stop in row_blocks(len(own), len(other), _CELLS):
             heads = list(self._weights(query[start:stop], key))
             yield sum(heads[1:], heads[0]) / np.float32(len(heads))
 
@@ -110,7 +110,7 @@ class LongHead:
         query, key, value = (self._linear(f"attention.{name}", rows) for name in ("query", "key", "value"))
         attended = np.empty_like(value)
         size = value.shape[1] // self._config.attention_heads
-        for start, stop in _blocks(len(rows), len(rows)):
+        for start, stop in row_blocks(len(rows), len(rows), _CELLS):
             for head, weights in enumerate(self._weights(query[start:stop], key)):
                 columns = slice(head * size, (head + 1) * size)
                 attended[start:stop, columns] = weights @ value[:, columns]
@@ -134,11 +134,6 @@ class LongHead:
         return state
 
 
-def _blocks(rows: int, columns: int) -> Iterator[tuple[int, int]]:
-    step = max(1, _CELLS // max(1, columns))
-    return ((start, min(start + step, rows)) for start in range(0, rows, step))
-
-
 def _unit(vector: FloatArray) -> FloatArray:
     unit: FloatArray = unit_rows(vector[None])[0]
     return unit
@@ -146,16 +141,13 @@ def _unit(vector: FloatArray) -> FloatArray:
 
 def _tensors(path: Path) -> Mapping[str, FloatArray]:
     """The tensors of the head in a safetensors file, by their names in the head."""
+    start, entries = stored_entries(path)
+    held = {}
     with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if length > path.stat().st_size:
-            raise ValueError("no header")
-        header = json.loads(file.read(length))
-        held = {}
-        for name, entry in header.items():
+        for name, entry in entries.items():
             if name.startswith(_PREFIX) and entry["dtype"] in _TYPES:
                 first, end = entry["data_offsets"]
-                file.seek(8 + length + first)
+                file.seek(start + first)
                 values = np.frombuffer(file.read(end - first), _TYPES[entry["dtype"]])
                 held[name.removeprefix(_PREFIX)] = values.reshape(entry["shape"]).astype(np.float32)
-        return held
+    return held

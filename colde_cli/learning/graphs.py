@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-import json
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,6 +29,7 @@ from colde_cli.encoder.layout import (
     HEAD_GRAPH,
     TOKENIZER,
     open_folder,
+    stored_entries,
     weight_files,
 )
 from colde_cli.encoder.runtime import CPU_PROVIDER, UNUSED_FUSIONS
@@ -359,11 +359,9 @@ def stored_digest(model: onnx.ModelProto, folder: Path) -> str:
 def stored_tensors(path: Path) -> list[StoredTensor]:
     """The fp16 and fp32 tensors of a safetensors file, mapped into memory."""
     data = np.memmap(path, np.uint8, mode="r")
-    start = 8 + int.from_bytes(data[:8].tobytes(), "little")
-    header = json.loads(data[8:start].tobytes())
-    header.pop("__metadata__", None)
+    start, entries = stored_entries(path)
     tensors = []
-    for entry in header.values():
+    for entry in entries.values():
         if entry["dtype"] in _TYPES:
             first, end = (start + offset for offset in entry["data_offsets"])
             values = data[first:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"])

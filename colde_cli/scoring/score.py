@@ -14,7 +14,7 @@ to a whole block, so that no document has to be adapted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,6 +25,7 @@ from colde_cli.scoring.config import PARTS, Calibration, Scorable, ScoreWeights,
 from colde_cli.scoring.domains import shared_domains, shortness, with_short
 from colde_cli.scoring.lexicon import BUCKETS, Terms, agreement, mention, overlap
 from colde_cli.scoring.profile import DomainFields, Field, within
+from colde_cli.scoring.score_table import row_blocks
 from colde_cli.scoring.whitening import Whitening, unit_rows
 
 FloatArray = NDArray[np.float32]
@@ -42,7 +43,7 @@ _MANY_WORDS = 1 << 31
 _BLOCK = 256
 """Documents scored together: their copies stay below about 20 MB."""
 _CELLS = 1 << 22
-"""Pairs of chunks whose cosines are in memory together, as far as one chunk with all of the other side is no more."""
+"""Maximum number of cosines that are in memory together, if one chunk has no more with all of the other side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +288,7 @@ def counterparts(a: Scorable, b: Scorable, sharpness: float) -> float:
     """
     own, other = a.centred_unit_vectors, b.centred_unit_vectors
     of_a, of_b = np.empty(len(own), np.float32), np.full(len(other), -1.0, np.float32)
-    for start, stop in _stretches(len(own), len(other)):
+    for start, stop in row_blocks(len(own), len(other), _CELLS):
         table = own[start:stop] @ other.T
         table.max(axis=1, out=of_a[start:stop])
         np.maximum(of_b, table.max(axis=0), out=of_b)
@@ -298,12 +299,6 @@ def counterparts(a: Scorable, b: Scorable, sharpness: float) -> float:
         total = float(side.shares.astype(np.float64) @ np.exp((best - highest) / sharpness))
         both += highest + sharpness * float(np.log(total))
     return max(-1.0, min(1.0, both / 2))
-
-
-def _stretches(rows: int, columns: int) -> Iterator[tuple[int, int]]:
-    """Where stretches of some rows begin and end that have `_CELLS` cells at most, if one row has no more."""
-    step = max(1, _CELLS // max(1, columns))
-    return ((start, min(start + step, rows)) for start in range(0, rows, step))
 
 
 def saturated(value: Overlap, half: float) -> Overlap:
@@ -426,7 +421,7 @@ class _OneToMany:
         numbers = np.repeat(np.arange(len(lengths)), lengths)
         found = np.empty(len(documents), np.float32)
         found_back = np.full((len(lengths), len(query)), -1.0, np.float32)
-        for start, stop in _stretches(len(documents), len(query)):
+        for start, stop in row_blocks(len(documents), len(query), _CELLS):
             cosines = np.clip(documents[start:stop] @ query.T, -1.0, 1.0)
             cosines.max(axis=1, out=found[start:stop])
             within_block, first = np.unique(numbers[start:stop], return_index=True)

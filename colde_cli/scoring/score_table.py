@@ -19,6 +19,12 @@ _IN_MEMORY = 1 << 25
 """Cells of a table that is kept in memory, 128 MB; a larger one is kept in a file."""
 
 
+def row_blocks(rows: int, columns: int, cells: int, most: int | None = None) -> Iterator[tuple[int, int]]:
+    """Where blocks of the rows of a table begin and end: at most so many cells and rows each, but at least one row."""
+    step = max(1, min(most or rows, cells // max(1, columns)))
+    return ((start, min(start + step, rows)) for start in range(0, rows, step))
+
+
 class ScoreTable:
     """Numbers for all pairs, [n, m]: made once, and read as an array is, but some rows at a time: `table[start:stop]`.
 

@@ -26,6 +26,7 @@ from colde_cli.documents.passages import Passage
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, warm
 from colde_cli.encoder.runtime import Progress
 from colde_cli.scoring.score import cosines
+from colde_cli.scoring.score_table import row_blocks
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
@@ -73,12 +74,6 @@ class CosineTable(Protocol):
 
     def rows(self, start: int, stop: int) -> FloatArray: ...  # noqa: D102 - [stop - start, m]
     def columns(self, start: int, stop: int) -> FloatArray: ...  # noqa: D102 - [stop - start, n]
-
-
-def _blocks(rows: int, columns: int) -> Iterator[tuple[int, int]]:
-    """Where blocks of the rows of a table begin and end."""
-    step = max(1, min(_ROWS, _CELLS // max(1, columns)))
-    return ((start, min(start + step, rows)) for start in range(0, rows, step))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,9 +142,9 @@ class WordCosines:
     def _product(self, start: int, stop: int) -> FloatArray:
         left, right = self.words
         table = np.empty((stop - start, len(right)), np.float32)
-        for above, below in _blocks(stop - start, _BUCKETS):
+        for above, below in row_blocks(stop - start, _BUCKETS, _CELLS, _ROWS):
             rows = left.rows(start + above, start + below)
-            for first, last in _blocks(len(right), _BUCKETS):
+            for first, last in row_blocks(len(right), _BUCKETS, _CELLS, _ROWS):
                 table[above:below, first:last] = rows @ right.rows(first, last).T
         return table
 
@@ -211,7 +206,7 @@ class ChunkCosines:
         """
         ranges_b = _overlapping(self.b, b)
         columns = _members(ranges_b)
-        for start, stop in _blocks(len(a), len(b)):
+        for start, stop in row_blocks(len(a), len(b), _CELLS, _ROWS):
             some = _overlapping(self.a, a[start:stop])
             rows = _members(some)
             if rows and columns:
@@ -304,7 +299,7 @@ def _best_of_rows(
     best: dict[tuple[int, int], float] = {}
     edge = len(of_columns) - min(_PER_PASSAGE, len(of_columns))
     met: Counter[int] = Counter()
-    for start, stop in _blocks(len(of_rows), len(of_columns)) if of_columns else ():
+    for start, stop in row_blocks(len(of_rows), len(of_columns), _CELLS, _ROWS) if of_columns else ():
         some = rows(start, stop)
         lowest = np.partition(some, edge, axis=1)[:, [edge]]
         keep = (some >= lowest) & (some >= least)
@@ -327,7 +322,7 @@ def _weighted_words(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[_WeightedWord
     rarity = np.log((1 + len(a) + len(b)) / (1 + having)).astype(np.float32) + 0.5
     for side in hashed:
         side.weights[:] = np.sqrt(side.weights) * rarity[side.buckets]
-        for start, stop in _blocks(len(side), _BUCKETS):
+        for start, stop in row_blocks(len(side), _BUCKETS, _CELLS, _ROWS):
             norms = np.maximum(np.linalg.norm(side.rows(start, stop), axis=1), np.finfo(np.float32).tiny)
             held = slice(side.ends[start], side.ends[stop])
             side.weights[held] /= np.repeat(norms, np.diff(side.ends[start : stop + 1]))

@@ -123,16 +123,14 @@ def table_of_chunks(
         vectors: centred chunk vectors of A, [n, H], and of B, [m, H].
     """
     shape = len(chunks[0]), len(chunks[1])
-    wording = _Wording(*chunks) if all(shape) else None
-    starts = range(0, shape[0], BLOCK) if wording else ()
-    return ScoreTable(
-        shape,
-        (
-            with_shared_wording(cosines(vectors[0][start : start + BLOCK], vectors[1]), wording.stretches(start, BLOCK))
-            for start in starts
-            if wording
-        ),
+    if not all(shape):
+        return ScoreTable(shape, ())
+    wording = _Wording(*chunks)
+    rows = (
+        with_shared_wording(cosines(vectors[0][start : start + BLOCK], vectors[1]), wording.stretches(start, BLOCK))
+        for start in range(0, shape[0], BLOCK)
     )
+    return ScoreTable(shape, rows)
 
 
 def table_of_sections(

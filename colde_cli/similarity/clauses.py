@@ -248,9 +248,11 @@ def _reworded(a: str, b: str, one: _Clause, edits: Sequence[Edit], terms: Contra
     text = f"{one.lead} {a[old.start : old.end]} {b[new.start : new.end]}"
     said = (beginning(longest[0]), "") if lost > won else ("", beginning(longest[1]))
     if terms.keywords:
-        if abs(won - lost) > _REQUIREMENT and clause(text, terms):
+        if not clause(text, terms):
+            return
+        if abs(won - lost) > _REQUIREMENT:
             yield Flag(FlagKind.CLAUSE, *said, gravity(text, terms))
-        elif clause(text, terms) and _identifiers(a, old) != _identifiers(b, new):
+        elif _identifiers(a, old) != _identifiers(b, new):
             yield Flag(FlagKind.CLAUSE, beginning(longest[0]), beginning(longest[1]), gravity(text, terms))
         return
     few, many = sorted((lost, won))

@@ -356,7 +356,7 @@ class ContractTerms:
         parties: short names and roles, as "Supplier".
         rules: they are contracts, policies, laws or standards: their clauses bind somebody.
         keywords: they are standards: key words in capitals bind, and nobody is a party.
-        small_binds: they have half as many in small letters, so that "must" binds in these, too.
+        small_binds: key words in small letters bind, too: each text has at least half as many of them as in capitals.
         renamed: parties that only one of the documents names: where "you" stands in their place they are you.
     """
 
