@@ -7,8 +7,6 @@ extra, so it is imported where it is used.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from html import escape
@@ -33,12 +31,7 @@ _FONTS = (
     "|FreeSans.ttf|segoeui.ttf|NotoSansCJK-Regular.ttc|wqy-zenhei.ttc|DroidSansFallbackFull.ttf|msyh.ttc|simsun.ttc|msgothic.ttc"
     "|malgun.ttf|Hiragino Sans GB.ttc"
 ).split("|")
-"""Files of fonts with many letters, on Linux, macOS and Windows, in the order in which they are tried."""
-_FOLDERS = {
-    "darwin": ("/System/Library/Fonts", "/Library/Fonts", "~/Library/Fonts"),
-    "win32": (r"C:\Windows\Fonts", r"~\AppData\Local\Microsoft\Windows\Fonts"),
-}
-_OTHER_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
+"""Files of fonts with many letters, in the order in which they are tried; reportlab knows the folders of a system."""
 _SMALL, _SIZE, _SIZES = 9.0, 10.0, (16.0, 13.5, 12.0, 11.0)
 """Points of notes, of running text, and of headings by level."""
 _MARKS = {
@@ -118,18 +111,11 @@ class _Fonts:
         from reportlab.pdfbase import pdfmetrics
         from reportlab.pdfbase.ttfonts import TTFError, TTFont
 
-        wanted = {name.casefold(): number for number, name in enumerate(_FONTS)}
-        paths: dict[int, Path] = {}
-        for name in _FOLDERS.get(sys.platform, _OTHER_FOLDERS):
-            for folder, _, files in os.walk(Path(name).expanduser()):
-                for file in files:
-                    if (number := wanted.get(file.casefold())) is not None:
-                        paths.setdefault(number, Path(folder) / file)
         fonts: list[Any] = []
-        for number in sorted(paths):
+        for name in _FONTS:
             try:
-                font = TTFont(f"colde{len(fonts)}", str(paths[number]))
-            except (TTFError, OSError):  # outlines of PostScript, or damaged
+                font = TTFont(f"colde{len(fonts)}", name)
+            except (TTFError, OSError):  # not on this machine, outlines of PostScript, or damaged
                 continue
             pdfmetrics.registerFont(font)
             fonts.append(font)

@@ -30,7 +30,6 @@ _TITLE_CASE = re.compile(
     r"[A-Z][\w’'-]*"
     r"(?:[ /&-]+(?:[A-Z0-9][\w’'-]*|(?:an?|and|as|at|by|for|from|in|of|on|or|the|to|with)(?= )))*"
 )
-_LETTER_STOP = re.compile(r"[A-Z][.)]")
 _SIZE_POINTS = ((1.35, 2.5), (1.12, 2.0), (1.04, 1.0), (0.97, 0.0), (0.88, -0.5))
 
 
@@ -192,15 +191,6 @@ def _candidate(scene: Scene, index: int) -> HeadingCandidate | None:
     if (plain and not (number or known or text.isupper() or apart)) or CAPTION.match(text):
         return None
     core = (number.rest if number else text).strip()
-    if (
-        number
-        and number.scheme == "letter"
-        and len(number.parts) == 1
-        and not (_LETTER_STOP.match(line.text) or scene.is_bold(line) or line.size >= 1.08 * scene.body_size)
-    ):
-        number, core = None, text  # the capital is more likely the English article or an initial
-    if plain and not (number or known or core.isupper() or apart):
-        return None
     candidate = HeadingCandidate(index, line, 0.0, number, known, core, apart)
     if not _is_worded(scene, candidate):
         return None

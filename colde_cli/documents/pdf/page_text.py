@@ -12,7 +12,7 @@ import ctypes
 import math
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -62,7 +62,6 @@ _SLASHES = frozenset("/⁄∕")
 _ADDRESS = ctypes.c_void_p
 # Without types of arguments a call is quicker still; such a function takes `c_void_p`, `byref` and small integers only.
 _unicode = quick(pdfium.FPDFText_GetUnicode, ctypes.c_uint)
-_index = quick(pdfium.FPDFText_GetCharIndexFromTextIndex, ctypes.c_int)
 _object = quick(pdfium.FPDFText_GetTextObject, _ADDRESS)
 _origin = quick(pdfium.FPDFText_GetCharOrigin, ctypes.c_int)
 _box = quick(pdfium.FPDFText_GetCharBox, ctypes.c_int)
@@ -111,8 +110,8 @@ class PageText:
         text = units.decode("utf-16-le", "surrogatepass")
         if len(text) < size:  # letters of two units count as two
             text = "".join(map(chr, struct.unpack(f"<{size}H", units)))
-        if len(text) < self.count:
-            text = "".join(self._with_left_out(text))
+        if len(text) < self.count:  # without the characters that PDFium leaves out of it (control codes)
+            text = "".join(map(self._letter, range(self.count)))
         place = text.find(HYPHENS[1])
         while place >= 0:  # it stands for hyphens, and for characters without a meaning
             text = f"{text[:place]}{self._letter(place)}{text[place + 1 :]}"
@@ -124,27 +123,6 @@ class PageText:
     def _letter(self, index: int) -> str:
         code = _unicode(self._text, index)
         return chr(code) if code < 0x110000 else "\ufffd"
-
-    def _with_left_out(self, text: str) -> Iterator[str]:
-        """Yield pieces of the text, and between them the characters that PDFium leaves out of it (control codes)."""
-        at = added = 0
-        while at + added < self.count:
-            low, high = at, len(text)
-            while low < high:  # the first character with others before it
-                middle = (low + high) // 2
-                if _index(self._text, middle) > middle + added:
-                    high = middle
-                else:
-                    low = middle + 1
-            yield text[at:low]
-            at = low
-            there = _index(self._text, at) if at < len(text) else self.count
-            if there <= at + added:  # PDFium cannot tell; what is missing has no meaning
-                yield "\ufffd" * (self.count - at - added) + text[at:]
-                return
-            yield "".join(map(self._letter, range(at + added, there)))
-            added = there - at
-        yield text[at:]
 
     def runs(
         self, words: Sequence[str], begins: Sequence[int], before: LetterStyle | None

@@ -12,6 +12,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pypdfium2_raw as pdfium
@@ -30,14 +31,7 @@ _MAX_ATTACHMENTS = 10_000
 _MAX_BYTES = 1 << 29
 _MOST = 1_000  # packets, scripts or signatures
 _MAX_STREAM = 1 << 23
-_MAX_OBJECT = 1 << 16
-_DICTIONARY = 1_000  # bytes before and after the type of a stream of objects in which the rest of its dictionary stands
-_ROOT = re.compile(rb"/Root\s*(\d+)\s+\d+\s+R")
-_REFERENCE = re.compile(rb"\s*(\d+)\s+\d+\s+R")
-_FIRST = re.compile(rb"/First\s+(\d+)")
-_TITLE = re.compile(rb"/DisplayDocTitle\s+true\b")
-_SCRIPT = re.compile(rb"/JS\b|/JavaScript\b")
-_FILES = re.compile(rb"/AF\b")
+_NAMES = re.compile(rb"/(Catalog|Alt|OCProperties|AF|OpenAction|AA|JS|JavaScript|DisplayDocTitle)\b(?!\s+false)")
 PICTURELESS = frozenset((pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP))
 """Kinds of annotations that show no picture."""
 
@@ -203,9 +197,9 @@ def attached(
     Returns:
         Texts; and parts, each before the number of its page, 0 for none.
     """
-    catalog = Catalog(data)
+    names = stored_names(data)
     texts: list[Text] = []
-    if catalog.shows_title:
+    if b"DisplayDocTitle" in names:  # a viewer shows it in place of the name of the file
         texts.append(("metadata", utf16(pdfium.FPDF_GetMetaText, document, b"Title"), "title"))
     parts = [(*part, 0) for part in _document_parts(document)]
     for number in pages:
@@ -214,7 +208,10 @@ def attached(
             if kind == pdfium.FPDF_ANNOT_FILEATTACHMENT:
                 parts.append((*_attachment(pdfium.FPDFAnnot_GetFileAttachment(annotation)), number))
         pdfium.FPDF_ClosePage(page)
-    if pages or not catalog.is_simple or pdfium.FPDF_GetFormType(document) != pdfium.FORMTYPE_NONE:
+    # Only pypdf can read layers, associated files, and what runs when a document is opened or used.
+    scripts = not names.isdisjoint((b"OpenAction", b"AA")) and not names.isdisjoint((b"JS", b"JavaScript"))
+    simple = b"Catalog" in names and not scripts and names.isdisjoint((b"OCProperties", b"AF"))
+    if pages or not simple or pdfium.FPDF_GetFormType(document) != pdfium.FORMTYPE_NONE:
         try:
             # Its start takes longer than most files.
             from colde_cli.documents.pdf.pypdf_engine import ObjectReader
@@ -268,73 +265,21 @@ def _content(call: Handle, *arguments: object) -> bytes:
     return buffer.raw
 
 
-class Catalog:
-    """The catalog of a file, as it is stored: PDFium does not tell all that it says.
+def stored_names(data: bytes) -> frozenset[bytes]:
+    """Which of some names stand in the objects of a file, those in its compressed streams of objects included.
 
-    Nothing is parsed but the place of an object, in the file or in one of its compressed streams of objects. That is
-    enough to see what the catalog names; whoever needs more asks pypdf, which takes much longer to start.
+    PDFium does not tell all that a file says. Nothing is parsed here, which is enough to see what is named at all;
+    whoever needs more asks pypdf, which takes much longer to start. An encrypted file may hide all: "Catalog", too.
     """
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        at = data.rfind(b"/Root")
-        root = _ROOT.match(data, at) if at >= 0 else None
-        self._text = self._object(int(root[1])) if root else b""  # b"": an encrypted file may hide it
-
-    @property
-    def shows_title(self) -> bool:
-        """Whether a viewer shows the title of the document in place of the name of the file."""
-        return _TITLE.search(self._entry(b"/ViewerPreferences")) is not None
-
-    @property
-    def is_simple(self) -> bool:
-        """Whether it names nothing that only pypdf can read: layers, associated files, scripts."""
-        scripts = self._entry(b"/OpenAction") + self._entry(b"/AA")
-        special = b"/OCProperties" in self._text or _FILES.search(self._text) or _SCRIPT.search(scripts)
-        return bool(self._text) and not special
-
-    def mentions(self, name: bytes) -> bool:
-        """Whether a name stands anywhere in the file, outside compressed content; True if that is not known."""
-        return not self._text or name in self._data or any(name in text for _, text in self._streams())
-
-    def _entry(self, name: bytes) -> bytes:
-        """What the catalog says after a name, or what that refers to."""
-        at = self._text.find(name)
-        if at < 0:
-            return b""
-        reference = _REFERENCE.match(self._text, at + len(name))
-        return self._object(int(reference[1])) if reference else self._text[at : at + _DICTIONARY]
-
-    def _object(self, number: int) -> bytes:
-        """The last version of an object in the file; b"" if it is not there."""
-        start = b"%d 0 obj" % number
-        at = self._data.rfind(start)
-        while at > 0 and self._data[at - 1 : at].isdigit():
-            at = self._data.rfind(start, 0, at)
-        if at >= 0:
-            end = self._data.find(b"endobj", at, at + _MAX_OBJECT)
-            return self._data[at : end if end >= 0 else at + _MAX_OBJECT]
-        last = b""
-        for first, text in self._streams():
-            numbers = text[:first].split()
-            for name, place in zip(numbers[::2], numbers[1::2], strict=False):
-                if name == b"%d" % number and place.isdigit():
-                    last = text[first + int(place) :][:_MAX_OBJECT]
-        return last
-
-    def _streams(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the compressed streams of objects: the place of their first object, and all of them."""
-        at = self._data.find(b"/ObjStm")
-        while at >= 0:
-            begin = self._data.find(b"stream", at)
-            first = _FIRST.search(self._data, max(0, at - _DICTIONARY), begin)
-            start = begin + (8 if self._data[begin + 6 : begin + 8] == b"\r\n" else 7)
-            end = self._data.find(b"endstream", start)
-            if begin < 0 or end < 0:
-                return
-            try:
-                text = zlib.decompressobj().decompress(self._data[start:end], _MAX_STREAM)
-                yield int(first[1]) if first else 0, text
-            except zlib.error:
-                pass  # encrypted, or compressed otherwise
-            at = self._data.find(b"/ObjStm", end)
+    found = set(_NAMES.findall(data))
+    at = data.find(b"/ObjStm")
+    while at >= 0:
+        begin = data.find(b"stream", at)
+        start = begin + (8 if data[begin + 6 : begin + 8] == b"\r\n" else 7)
+        end = data.find(b"endstream", start)
+        if begin < 0 or end < 0:
+            break
+        with suppress(zlib.error):  # encrypted, or compressed otherwise
+            found.update(_NAMES.findall(zlib.decompressobj().decompress(data[start:end], _MAX_STREAM)))
+        at = data.find(b"/ObjStm", end)
+    return frozenset(found)

@@ -36,12 +36,12 @@ from colde_cli.documents.pdf.page_text import (
     survey_objects,
 )
 from colde_cli.documents.pdf.parts import (
-    Catalog,
     alternatives,
     attached,
     pictured_area,
     pictures_among,
     stored_digest,
+    stored_names,
     utf16,
 )
 from colde_cli.documents.symbol_fonts import is_printed_sign, printed_signs
@@ -317,7 +317,7 @@ def answer(request: Request, data: bytes) -> None:
     outline = bookmarks(document) if request["first"] <= 1 else []
     send("document", pages=count, title=title, outline=outline, dynamic=form.dynamic)
     deferred: list[int] = []
-    tagged = bool(pdfium.FPDFCatalog_IsTagged(document)) and Catalog(data).mentions(b"/Alt")
+    tagged = bool(pdfium.FPDFCatalog_IsTagged(document)) and stored_names(data) & {b"Alt", b"Catalog"} != {b"Catalog"}
     for number in range(request["first"], min(count, request["last"] or count) + 1):
         limit_step(request["step"])
         send("begin", number=number)
