@@ -17,7 +17,7 @@ from rich.text import Text
 
 from colde_cli.documents.document import Chunk, Document, Part, Span, assemble
 from colde_cli.documents.passages import Passage
-from colde_cli.encoder.encoding import Encoding, RuntimeInfo, Vectors
+from colde_cli.encoder.encoding import Encoding, OwnVectors, RuntimeInfo, Vectors
 from colde_cli.scoring.score import ScorePart
 from colde_cli.scoring.score_table import ScoreTable
 from colde_cli.similarity.alignment import align
@@ -111,7 +111,7 @@ def safe_page(result: object, **options: Any) -> Any:
 def _encoded(of: Document) -> Encoding:
     chunks = tuple(Chunk(section.index, section.index, 0, section.span, (1, 2, 3)) for section in of.sections)
     vectors = np.ones((len(chunks), 4), np.float32)
-    return Encoding(of, chunks, Vectors(vectors, vectors, vectors, np.ones(4, np.float32)))
+    return Encoding(of, chunks, Vectors(vectors, vectors, OwnVectors(np.ones(4, np.float32), vectors)))
 
 
 def shows_as_stored(text: str) -> bool:

@@ -75,7 +75,7 @@ def test_a_copy_leaves_the_model_as_it_is(capsys: Capture, data: list[str], mode
     assert result.out.startswith(rf"{tmp_path}/copy\x1b[31m: ")
     assert (model / "config.json").read_text(encoding="utf-8") == text
     assert (target / "config.json").read_text(encoding="utf-8") != text
-    assert Encoder.load(target, device="cpu").head is not None
+    assert Encoder.load(target, device="cpu").centre is not None
     assert sorted(path.name for path in tmp_path.iterdir()) == [target.name, "mine"]
 
 

@@ -73,8 +73,8 @@ def test_equal_sections_are_matched_in_one_order(cached_encoder: Encoder) -> Non
     found = matches(a, b, cached_encoder.config)
     assert [round(match.score, 5) for match in found[:2]] == [1.0, 1.0]
     for noise in (1 - 1e-7, 1 + 1e-7):
-        factors = np.where(np.arange(len(b.section_vectors)) % 2, 1, noise)[:, None]
-        changed = replace(b.vectors, section_vectors=(b.section_vectors * factors).astype(np.float32))
+        factors = np.where(np.arange(len(b.chunks)) % 2, 1, noise)[:, None]
+        changed = replace(b.vectors, centred_unit_vectors=(b.centred_unit_vectors * factors).astype(np.float32))
         other = replace(b, source=changed)
         assert [match.query for match in matches(a, other, cached_encoder.config)] == [match.query for match in found]
 

@@ -110,7 +110,7 @@ def test_files_are_encoded_as_if_each_were_alone_and_bad_ones_say_why(tmp_path: 
     for path, encoding in encoded.items():
         alone = encoder.encode(CorpusReader().read(path))
         assert encoding.document == alone.document
-        assert encoding.document_vector.tobytes() == alone.document_vector.tobytes()
+        assert encoding.chunk_vectors.tobytes() == alone.chunk_vectors.tobytes()
 
 
 def test_files_are_taken_only_as_fast_as_they_are_encoded(tmp_path: Path, encoder: Encoder) -> None:

@@ -174,7 +174,7 @@ def test_an_encoding_survives_the_index(index: Path, corpus: Path, encoder: Enco
     assert kept.document == exact.document == document
     assert kept.chunks == exact.chunks
     assert [document.text[item.span.start : item.span.end] for item in cut] == [TEXTS["pump.txt"]]
-    for name in ("chunk_vectors", "centred_unit_vectors", "section_vectors", "document_vector"):
+    for name in ("chunk_vectors", "centred_unit_vectors"):
         a, b = getattr(kept, name), getattr(exact, name)
         assert np.abs(a - b).max() <= np.abs(b).max() / 100, name
     assert kept.terms is not None
@@ -357,13 +357,13 @@ def test_only_another_text_is_encoded_again(index: Path, corpus: Path, update: U
 
 
 def contents_of(index: Path) -> dict[str, tuple[str, bytes]]:
-    """Text and document vector by name of file."""
+    """Text and chunk vectors by name of file."""
     with Index.open(index) as opened:
         found = {
             Path(item.path).name: (opened.document(item.number).text, opened.cards([item.number])[item.number])
             for item in opened.documents()
         }
-    return {name: (text, card.document_vector.tobytes()) for name, (text, card) in found.items()}
+    return {name: (text, card.chunk_vectors.tobytes()) for name, (text, card) in found.items()}
 
 
 def with_header(record: bytes, **values: object) -> bytes:

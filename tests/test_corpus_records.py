@@ -18,9 +18,9 @@ from colde_cli.corpus.records import (
     Store,
     chunk_vectors_of,
     encoding_of,
+    own_vectors_of,
     pack,
     passages_of,
-    section_vectors_of,
     shares_of,
     terms_of,
     text_record,
@@ -31,7 +31,7 @@ from colde_cli.documents.document import Chunk, Part, ReadReport, Span, assemble
 from colde_cli.documents.passages import passages
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.encoding import Encoding, Vectors
+from colde_cli.encoder.encoding import Encoding, OwnVectors, Vectors
 from colde_cli.encoder.vector_cache import Cache
 from colde_cli.scoring.lexicon import BUCKETS, Terms
 from colde_cli.similarity.comparison import compare_encodings
@@ -50,7 +50,7 @@ def cache(tmp_path: Path) -> Iterator[Cache]:
 
 
 def same(one: Encoding, other: Encoding) -> bool:
-    arrays = ("chunk_vectors", "centred_unit_vectors", "section_vectors", "document_vector", "domains")
+    arrays = ("chunk_vectors", "centred_unit_vectors", "domains")
     return (
         (one.document, one.chunks) == (other.document, other.chunks)
         and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays)
@@ -72,7 +72,7 @@ def same_terms(one: Encoding | Card, other: Encoding | Card) -> bool:
 
 def test_an_encoding_comes_back_as_it_was(encoder: Encoder, cache: Cache) -> None:
     assert {field.name for field in fields(Vectors)} == {
-        *("chunk_vectors", "centred_unit_vectors", "section_vectors", "document_vector"),
+        *("chunk_vectors", "centred_unit_vectors", "own"),
         *("terms", "opening", "domains"),
     }
     store = Store(cache, encoder)
@@ -84,7 +84,7 @@ def test_an_encoding_comes_back_as_it_was(encoder: Encoder, cache: Cache) -> Non
     assert same(found, encoding)
     card = store.cards({PDF: key})[PDF]
     assert (card.path, card.title) == (str(PDF), encoding.document.title)
-    assert np.array_equal(card.document_vector, encoding.document_vector)
+    assert card.document_vector is found.kept_own is None, "no score needs it"
     assert np.array_equal(card.centred_unit_vectors, encoding.centred_unit_vectors)
     assert np.array_equal(card.shares, encoding.shares)
     assert np.array_equal(card.domains, encoding.domains)
@@ -194,7 +194,9 @@ def encodings(draw: st.DrawFn) -> Encoding:
     vectors = [draw(arrays(np.float32, (rows, SIZE), elements=values)) for rows in (count, sections, 1)]
     words = draw(st.none() | terms())
     document = assemble("a.txt", "a.txt", [Part("", text)])
-    return Encoding(document, chunks, Vectors(vectors[0], vectors[0], vectors[1], vectors[2][0], words, words))
+    return Encoding(
+        document, chunks, Vectors(vectors[0], vectors[0], OwnVectors(vectors[2][0], vectors[1]), words, words)
+    )
 
 
 @given(encodings(), st.none() | arrays(np.float32, SIZE, elements=values))
@@ -210,7 +212,9 @@ def test_vectors_and_words_come_back(encoding: Encoding, centre: np.ndarray | No
     if centre is not None:
         lengths = np.linalg.norm(centred, axis=1)
         assert np.all((np.abs(lengths - 1) < 1e-5) | (lengths < 1e-5))
-    assert section_vectors_of(kept).shape == encoding.section_vectors.shape
+    own = own_vectors_of(kept)
+    assert own is not None
+    assert own.sections.shape == encoding.section_vectors.shape
     np.testing.assert_array_equal(shares_of(kept), encoding.shares)
     found = terms_of("terms", kept)
     assert (found is None) == (encoding.terms is None)

@@ -18,8 +18,7 @@ from old_driver import build_old_driver
 
 from colde_cli.documents.document import Chunk, Span
 from colde_cli.encoder import encoder as encoder_module
-from colde_cli.encoder.encoder import _CALL_CHUNKS, Encoder
-from colde_cli.encoder.encoder import _batches as head_batches
+from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import ENCODER_GRAPHS, HEAD_GRAPH
 from colde_cli.encoder.runtime import (
     _BATCH_TOKENS,
@@ -136,7 +135,7 @@ def test_graphs_in_each_others_place_are_told_apart(model_folder: Path, tmp_path
     other.unlink()
     (folder / "aside").rename(other)
     with pytest.raises(ModelError, match="asks for input_ids"):
-        _ = Encoder.load(folder, device="cpu").head
+        Encoder.load(folder, device="cpu").head.vector(np.ones((1, 384), np.float32))
 
 
 def test_a_configuration_of_another_size_is_refused(model_folder: Path, tmp_path: Path) -> None:
@@ -175,19 +174,18 @@ def test_attention_of_long_documents_holds_the_weights_of_one_head_at_a_time(mod
     """Those of all four heads took over 100 bytes for each pair of chunks."""
     script = (
         "import sys, resource; from pathlib import Path; import numpy as np\n"
-        "from colde_cli.encoder.encoder import HeadRunner\n"
-        "from colde_cli.encoder.runtime import head_contract, open_session\n"
-        "runner = HeadRunner(open_session(Path(sys.argv[1]), head_contract(384), keep=False), 64)\n"
+        "from colde_cli.encoder.document_head import Head\n"
+        "from colde_cli.encoder.layout import open_folder\n"
+        "head = Head(open_folder(Path(sys.argv[1])))\n"
         "def peak(chunks):\n"
-        "    groups = [np.ones((chunks, 384), np.float32)] * 2\n"
-        "    runner.run(groups, [1, 0])\n"
+        "    head.vector(np.ones((chunks, 384), np.float32))\n"
         "    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
         "small = peak(300)\n"
         "print((peak(1800) - small) / 1800**2)"
     )
-    command = [sys.executable, "-c", script, str(model_folder / HEAD_GRAPH)]
+    command = [sys.executable, "-c", script, str(model_folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert float(done.stdout) < 70
+    assert float(done.stdout) < 35
 
 
 @given(st.lists(st.integers(3, 512), max_size=300))
@@ -197,14 +195,6 @@ def test_token_batches_hold_everything_once_within_the_budget(lengths: list[int]
     groups = token_batches(order, chunks)
     assert [index for group in groups for index in group] == order
     assert all(len(group) * max(lengths[index] for index in group) <= _BATCH_TOKENS for group in groups)
-
-
-@given(st.lists(st.integers(1, 700), max_size=80))
-def test_head_batches_hold_everything_once_and_never_pad(lengths: list[int]) -> None:
-    batches = head_batches(lengths)
-    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
-    assert all(len({lengths[index] for index in batch}) == 1 for batch in batches)
-    assert all(sum(lengths[index] for index in batch) <= max(_CALL_CHUNKS, lengths[batch[0]]) for batch in batches)
 
 
 NONE = Cuda(problem="there is no NVIDIA driver")

@@ -12,7 +12,7 @@ import pytest
 from late import needs
 
 from colde_cli.documents.document import Document, Part, assemble
-from colde_cli.encoder.encoding import Encoding, Vectors
+from colde_cli.encoder.encoding import Encoding, OwnVectors, Vectors
 from colde_cli.errors import DataError
 from colde_cli.evaluation.data import EvaluationSet, LabelledPair, TrainingDocument, make_evaluation_set
 from colde_cli.evaluation.measure import MeasurementPlan, evaluate
@@ -246,7 +246,7 @@ def test_words_that_are_none() -> None:
 def encoding(document: Document, vectors: list[list[float]]) -> Encoding:
     chunks = np.array(vectors, np.float32)
     centred_unit_vectors = chunks / np.linalg.norm(chunks, axis=1, keepdims=True)
-    return Encoding(document, (), Vectors(chunks, centred_unit_vectors, chunks, centred_unit_vectors[0]))
+    return Encoding(document, (), Vectors(chunks, centred_unit_vectors, OwnVectors(centred_unit_vectors[0], chunks)))
 
 
 def test_controls_of_chunk_vectors_by_hand() -> None:

@@ -194,7 +194,7 @@ def test_the_table_holds_every_part_in_order() -> None:
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         words = Terms(np.array([1, 5], np.int32), np.array([0.6, 0.8], np.float32))
         share, one = np.full(3, 1 / 3, np.float32), np.ones(1, np.float32)
-        return Card("", "", vectors[0], vectors, vectors, share, terms=words, opening=words, domains=one)
+        return Card("", "", vectors, vectors, share, one, words, words, vectors[0])
 
     left, right = [card(), card()], [card(), card()]
     table = part_table(left, right, USUAL)

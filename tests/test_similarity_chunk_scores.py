@@ -18,7 +18,6 @@ from colde_cli.encoder.layout import ModelConfig
 from colde_cli.scoring.fit import USUAL
 from colde_cli.scoring.score import cosine, cosines
 from colde_cli.similarity.chunk_scores import (
-    SECTION_VECTORS,
     SHARPNESS,
     TELLING,
     agreements,
@@ -86,12 +85,9 @@ def test_pairs_found_in_blocks_of_rows_are_those_of_the_whole_table(monkeypatch:
 
 @given(
     arrays(np.float32, (5, 4), elements=st.floats(-1, 1, width=16)),
-    arrays(np.float32, (3, 2), elements=st.floats(-1, 1, width=16)),
     arrays(np.float32, 5, elements=st.floats(0.125, 1, width=16)),
 )
-def test_sections_score_by_their_vectors_and_the_counterparts_of_their_chunks(
-    chunks: np.ndarray, vectors: np.ndarray, shares: np.ndarray
-) -> None:
+def test_sections_score_by_the_counterparts_of_their_chunks(chunks: np.ndarray, shares: np.ndarray) -> None:
     others = np.array([0.1, 0.4, 0.3, 0.2], np.float32)
     of_a, of_b = [[0, 1], [2], [2, 3, 4]], [[0, 1, 2], [3]]
 
@@ -99,21 +95,19 @@ def test_sections_score_by_their_vectors_and_the_counterparts_of_their_chunks(
         weights = weights.astype(float) / weights.sum()
         return SHARPNESS * float(np.log(weights @ np.exp(best.astype(float) / SHARPNESS)))
 
-    found = table_of_sections(vectors, chunks, (shares, others), (of_a, of_b))
+    found = table_of_sections(chunks, (shares, others), (of_a, of_b))
     for i, j in np.ndindex(3, 2):
         cells = chunks[np.ix_(of_a[i], of_b[j])]
         both = (soft(cells.max(1), shares[of_a[i]]) + soft(cells.max(0), others[of_b[j]])) / 2
-        expected = SECTION_VECTORS * float(vectors[i, j]) + (1 - SECTION_VECTORS) * both
-        assert found[i, j] == pytest.approx(expected, abs=1e-5)
-    turned = table_of_sections(vectors.T, chunks.T, (others, shares), (of_b, of_a))
+        assert found[i, j] == pytest.approx(max(-1, min(1, both)), abs=1e-5)
+    turned = table_of_sections(chunks.T, (others, shares), (of_b, of_a))
     assert np.array_equal(turned, found.T)
 
 
 def test_a_section_without_a_chunk_resembles_nothing() -> None:
     ones = np.ones((2, 2), np.float32)
     half = np.full(2, 0.5, np.float32)
-    vectors = np.array([[1, 0], [0, 0]], np.float32)
-    found = table_of_sections(vectors, ones, (half, half), ([[0, 1], []], [[0, 1], []]))
+    found = table_of_sections(ones, (half, half), ([[0, 1], []], [[0, 1], []]))
     assert np.array_equal(found, [[1, 0], [0, 0]])
 
 

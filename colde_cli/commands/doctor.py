@@ -114,8 +114,8 @@ def _self_test(model: str, device: str) -> list[Finding]:
         first, second = encoder.encode(document), encoder.encode(document)
     except ColdeError as error:
         return [Finding("self-test", str(error), False)]
-    vector = first.document_vector
-    sound = bool(np.isfinite(vector).all()) and abs(float(np.linalg.norm(vector)) - 1) < 1e-3
+    vectors = first.centred_unit_vectors
+    sound = bool(np.isfinite(vectors).all()) and bool((abs(np.linalg.norm(vectors, axis=1) - 1) < 1e-3).all())
     same = first.chunk_vectors.tobytes() == second.chunk_vectors.tobytes()
     where = f"{encoder.info.name}, {encoder.info.precision} on {encoder.info.device}. {encoder.info.reason}"
     verdict = "works" if sound and same else "gives wrong vectors: export or fetch the model again"

@@ -23,7 +23,7 @@ from colde_cli.corpus.records import in_int8
 from colde_cli.scoring.config import PARTS, Scorable, ScoreWeights
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import Field
-from colde_cli.scoring.score import kind_shares, saturated, subject_vectors
+from colde_cli.scoring.score import kind_shares, own_vectors, saturated, subject_vectors
 from colde_cli.scoring.whitening import unit_rows
 
 FloatArray = NDArray[np.float32]
@@ -149,7 +149,7 @@ class Measure:
         There is at least one document, and none is adapted to a field.
         """
         if not self._by_kind[:, PARTS.index("mean") : PARTS.index("words")].any():
-            return unit_rows(np.stack([item.document_vector for item in documents]))
+            return own_vectors(documents)
         if self.field is None:
             vectors = np.concatenate([item.centred_unit_vectors for item in documents])
         else:

@@ -4,7 +4,7 @@ A record is a JSON header (deflated) followed by its arrays, little-endian, the 
 record that is damaged, or of another layout, is made again. The cache has two per file, because ranking needs a little
 of every document and everything of a few:
 
-    card   title, warnings, document vector, chunk vectors and weighted words
+    card   title, warnings, chunk vectors, weighted words, and the document vector, if a score needs it
     full   what else is in `Encoding`
 
 There is also one record for the field profile of a whole corpus.
@@ -14,7 +14,7 @@ another order, and a score must not depend on where a vector was kept. An index 
 shared disks:
 
     chunk vectors    int8 with one scale per vector, after the model's centre is subtracted
-    section vectors  int8 with one scale per vector
+    section vectors  int8 with one scale per vector, as the document vector only where a score needs them
     words            buckets as differences, split into their bytes and deflated; weights as float16
 """
 
@@ -37,10 +37,11 @@ from colde_cli.documents.document import Chunk, Document, Span, document_header,
 from colde_cli.documents.passages import Passage
 from colde_cli.documents.pdf.scans import way_of_reading
 from colde_cli.encoder.checksums import CHECKSUMS, record_checksums
-from colde_cli.encoder.encoding import DocumentEncoder, Encoding, Vectors
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding, OwnVectors, Vectors
 from colde_cli.encoder.vector_cache import Cache, digest, file_digest
 from colde_cli.errors import OptionError
 from colde_cli.files import atomic_folder
+from colde_cli.scoring.config import scores_own
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import HEADER, STATISTICS, FieldProfile
 from colde_cli.scoring.whitening import unit_rows
@@ -51,7 +52,7 @@ Header = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
 Opened = TypeVar("Opened")
 
-FORMAT = 8
+FORMAT = 9
 """Number of the layout of records, a part of their keys: raise it with every change of their names or order."""
 
 
@@ -112,9 +113,11 @@ def vector_record(encoding: Encoding, centre: FloatArray | None) -> bytes:
     ]
     arrays: Arrays = {"chunks": np.asarray(chunks, np.int32).reshape(-1, 5)}
     centred = encoding.chunk_vectors if centre is None else encoding.chunk_vectors - centre
-    for name, vectors in (("chunk", centred), ("section", encoding.section_vectors)):
-        arrays[f"{name}_values"], arrays[f"{name}_scales"] = in_int8(vectors)
-    arrays |= {"document_vector": encoding.document_vector, "domains": encoding.domains}
+    arrays["chunk_values"], arrays["chunk_scales"] = in_int8(centred)
+    arrays["domains"] = encoding.domains
+    if (own := encoding.kept_own) is not None:
+        arrays["section_values"], arrays["section_scales"] = in_int8(own.sections)
+        arrays["document_vector"] = own.document
     for name, terms in _words(encoding):
         planes = np.diff(terms.buckets, prepend=0).astype("<u4").view(np.uint8).reshape(-1, 4).T.tobytes()
         arrays[f"{name}_buckets"] = np.frombuffer(zlib.compress(planes, 1), np.uint8)
@@ -161,9 +164,13 @@ def chunk_vectors_of(arrays: Arrays, centre: FloatArray | None) -> tuple[FloatAr
     return (centred, centred) if centre is None else (centred + centre, unit_rows(centred))
 
 
-def section_vectors_of(arrays: Arrays) -> FloatArray:
-    """Section vectors [s, D] of a record, of unit length."""
-    return arrays["section_vectors"] if "section_vectors" in arrays else unit_rows(_restored("section", arrays))
+def own_vectors_of(arrays: Arrays) -> OwnVectors | None:
+    """The model's own vectors of a record; None where it keeps none."""
+    if "document_vector" not in arrays:
+        return None
+    kept = "section_vectors" in arrays
+    sections = arrays["section_vectors"] if kept else unit_rows(_restored("section", arrays))
+    return OwnVectors(arrays["document_vector"], sections)
 
 
 def shares_of(arrays: Arrays) -> FloatArray:
@@ -181,8 +188,7 @@ def encoding_of(
     """The encoding of a document, from its chunks and a record of its vectors."""
     vectors = Vectors(
         *chunk_vectors_of(arrays, centre),
-        section_vectors_of(arrays),
-        arrays["document_vector"],
+        own_vectors_of(arrays),
         terms_of("terms", arrays),
         terms_of("opening", arrays),
         arrays["domains"],
@@ -196,32 +202,33 @@ class Card:
 
     Attributes:
         title: as printed, else the file's name.
-        document_vector: [D], unit length.
         chunk_vectors: [n, H], as the chunk encoder gives them; a field profile centres them in its own way.
         centred_unit_vectors: [n, H], centred chunk vectors of unit length.
         shares: [n], the share of each chunk in the document's tokens.
         terms, opening: weighted words of all and of its beginning; None for a model without a lexicon.
         domains: [1 + K], how much it belongs to each domain, "other" first.
+        document_vector: [D], unit length; None where no score needs it.
         warnings: sentences on what could not be read.
     """
 
     path: str
     title: str
-    document_vector: FloatArray
     chunk_vectors: FloatArray
     centred_unit_vectors: FloatArray
     shares: FloatArray
     domains: FloatArray
     terms: Terms | None = None
     opening: Terms | None = None
+    document_vector: FloatArray | None = None
     warnings: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, encoding: Encoding) -> Card:
         """The card of a document."""
-        document = encoding.document
+        document, own = encoding.document, encoding.kept_own
         parts: dict[str, Any] = {name: getattr(encoding, name) for name in (*_CARD_ARRAYS, "terms", "opening")}
-        return cls(document.path, document.title, **parts, warnings=document.report.warnings)
+        vector = None if own is None else own.document
+        return cls(document.path, document.title, **parts, document_vector=vector, warnings=document.report.warnings)
 
     @classmethod
     def of_arrays(
@@ -231,17 +238,17 @@ class Card:
         return cls(
             path,
             title or Path(path).name,
-            arrays["document_vector"],
             *chunk_vectors_of(arrays, centre),
             shares_of(arrays),
             arrays["domains"],
             terms_of("terms", arrays),
             terms_of("opening", arrays),
+            arrays.get("document_vector"),
             tuple(warnings),
         )
 
 
-_CARD_ARRAYS = ("document_vector", "chunk_vectors", "centred_unit_vectors", "shares", "domains")
+_CARD_ARRAYS = ("chunk_vectors", "centred_unit_vectors", "shares", "domains")
 
 
 class Store:
@@ -251,7 +258,10 @@ class Store:
         """Keep encodings in `cache` (None keeps none); `options` name everything that changes what is read."""
         self._cache = cache
         self._base = digest(
-            f"{FORMAT} {VERSION}".encode(), reader_digest(), encoder.identity, *(option.encode() for option in options)
+            f"{FORMAT} {VERSION} {scores_own(encoder.config)}".encode(),
+            reader_digest(),
+            encoder.identity,
+            *(option.encode() for option in options),
         )
 
     def key(self, path: Path) -> bytes:
@@ -302,8 +312,9 @@ class Store:
         rest: Arrays = {
             "ids": np.array([token for chunk in chunks for token in chunk.ids], np.int32),
             "lengths": np.array([len(chunk.ids) for chunk in chunks], np.int32),
-            "section_vectors": encoding.section_vectors,
         }
+        if (own := encoding.kept_own) is not None:
+            vectors["document_vector"], rest["section_vectors"] = own.document, own.sections
         records = {
             digest(b"card", key): pack({"title": title, "warnings": document.report.warnings}, vectors),
             digest(b"full", key): pack({**document_header(document, title), "chunks": places}, rest),

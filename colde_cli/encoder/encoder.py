@@ -7,12 +7,12 @@ again, which takes milliseconds.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,8 @@ from colde_cli.documents.chunking import Chunker, rows_of_sections
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.documents.selection import one_or_more
 from colde_cli.documents.stages import stage
-from colde_cli.encoder.encoding import Batch, DocumentEncoder, Encoding, Vectors
+from colde_cli.encoder.document_head import Head
+from colde_cli.encoder.encoding import Batch, DocumentEncoder, Encoding, OwnVectors, Vectors
 from colde_cli.encoder.layout import (
     DOMAINS,
     ENCODER_GRAPHS,
@@ -32,190 +33,34 @@ from colde_cli.encoder.layout import (
     TOKENIZER,
     ModelConfig,
     ModelFolder,
+    model_tensors,
     open_folder,
-    weight_files,
     weights_file,
 )
-from colde_cli.encoder.long_head import LongHead
 from colde_cli.encoder.runtime import (
     ChunkRunner,
     DevicePlan,
-    Graph,
     Progress,
-    check_finite,
     encoder_contract,
-    head_contract,
     open_session,
     plan_for,
 )
 from colde_cli.encoder.tokenizer import open_tokenizer
 from colde_cli.encoder.vector_cache import Cache, digest, file_digest, remembered
 from colde_cli.errors import ModelError
-from colde_cli.scoring.config import Calibration
+from colde_cli.scoring.config import Calibration, scores_own
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import Lexicon, Terms
 from colde_cli.scoring.profile import DomainFields, ModelStatistics
 from colde_cli.scoring.score_table import ScoreTable
+from colde_cli.scoring.whitening import unit_rows
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
-# Chunks of one call: enough to pay for the call, few enough that attention [rows, C, C] stays small.
-_CALL_CHUNKS = 512
-# Chunks from which the attention of a document would take some 100 MB.
-_LONG = 2000
-# Pairs of chunks that take as much time and memory as a token of a chunk encoder may.
-_PAIRS = 500
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HeadOutput:
-    """The output of the head for S groups of chunks.
-
-    Attributes:
-        vectors: [S, D], unit length.
-        attention: for each group [n_i, n_partner(i)], mean over heads; rows sum to 1. Without partners, and of a group
-            too long for the graph, it is empty.
-        centred_unit_vectors: for each group [n_i, H], centred chunk vectors of unit length.
-    """
-
-    vectors: FloatArray
-    attention: tuple[FloatArray, ...]
-    centred_unit_vectors: tuple[FloatArray, ...]
-
-
-class HeadRunner:
-    """Chunk-wise attention with a partner, Bi-LSTM, projection (CoLDE §3.2), as an ONNX graph."""
-
-    def __init__(self, graph: Graph, max_chunks: int, long: Callable[[], LongHead] | None = None) -> None:
-        """Run `graph`; `long` opens what reads long documents, None leaves them to the graph."""
-        self._graph, self._max_chunks = graph, max_chunks
-        self._long = None if long is None else cache(long)
-
-    def reads_long(self, *groups: FloatArray) -> bool:
-        """Whether some of these chunk vectors [n, H] are too many for the graph, which keeps all of the attention."""
-        return self._long is not None and any(len(group) > _LONG for group in groups)
-
-    def run(
-        self,
-        groups: Sequence[FloatArray],
-        partners: Sequence[int] | None = None,
-        chunk_ids: Sequence[IntArray] | None = None,
-    ) -> HeadOutput:
-        """Run the head over groups of chunk vectors; a group is a section or a whole document.
-
-        Without partners, groups run in batches of equal length, which bounds memory. The output for a group depends
-        neither on other groups nor on padding.
-
-        Args:
-            groups: [n_i, H] each, n_i at least 1.
-            partners: for each group, the index of the group whose chunks are keys and values; None for itself.
-            chunk_ids: for each group q of the paper, [n_i]; None for 0, 1, ... Larger numbers than the embedding has
-                rows are clamped to its last row.
-
-        Raises:
-            ModelError: the graph fails, or gives what no document head gives.
-        """
-        numbers = [np.arange(len(group)) for group in groups] if chunk_ids is None else chunk_ids
-        if partners is not None:
-            return self._run_together(groups, partners, numbers)
-        parts: dict[int, HeadOutput] = {}
-        for indices in _batches([len(group) for group in groups]):
-            if self._long is not None and self.reads_long(groups[indices[0]]):
-                for index in indices:
-                    vector = self._long().vector(groups[index], np.asarray(numbers[index]))
-                    directions = self.centred_unit_vectors(groups[index])
-                    parts[index] = HeadOutput(vector[None], (np.zeros((0, 0), np.float32),), (directions,))
-                continue
-            chosen, named = [groups[index] for index in indices], [numbers[index] for index in indices]
-            output = self._run_together(chosen, range(len(indices)), named)
-            for row, index in enumerate(indices):
-                one = output.vectors[row : row + 1]
-                parts[index] = HeadOutput(one, (output.attention[row],), (output.centred_unit_vectors[row],))
-        listed = [parts[index] for index in range(len(groups))]
-        return HeadOutput(
-            np.concatenate([part.vectors for part in listed]),
-            tuple(part.attention[0] for part in listed),
-            tuple(part.centred_unit_vectors[0] for part in listed),
-        )
-
-    def attention(self, a: FloatArray, b: FloatArray) -> tuple[Iterable[FloatArray], Iterable[FloatArray]]:
-        """Attention of chunks [n, H] over chunks [m, H], and back: blocks of rows, [r, m] and [r, n]."""
-        if self._long is not None and self.reads_long(a, b):
-            return self._long().attention(a, b), self._long().attention(b, a)
-        there, back = self.run([a, b], [1, 0]).attention
-        return [there], [back]
-
-    def centred_unit_vectors(self, vectors: FloatArray) -> FloatArray:
-        """Chunk vectors [n, H], n at least 1, centred and of unit length."""
-        return np.concatenate(self.run([vector[None] for vector in vectors]).centred_unit_vectors)
-
-    def centre(self, size: int) -> FloatArray:
-        """The vector c [H] that the graph subtracts from chunk vectors; `size` is H.
-
-        It is not an output, but two answers give it away. That to the vector 0 is -c / |c|. That to a unit vector w
-        at right angles to c is (w - c) / sqrt(1 + |c|²), whose product with w gives |c|.
-        """
-        direction = -self.centred_unit_vectors(np.zeros((1, size), np.float32))[0].astype(np.float64)
-        if not direction.any():
-            return np.zeros(size, np.float32)
-        across = -direction * direction[direction.argmin()]
-        across[direction.argmin()] += 1
-        across /= np.linalg.norm(across)
-        product = float(self.centred_unit_vectors(across[None].astype(np.float32))[0] @ across)
-        length = np.sqrt(max(0.0, 1 / product**2 - 1))
-        return np.asarray(length * direction, np.float32)
-
-    def _run_together(
-        self, groups: Sequence[FloatArray], partners: Sequence[int], chunk_ids: Sequence[IntArray]
-    ) -> HeadOutput:
-        lengths = np.array([len(group) for group in groups], np.int64)
-        count, width = len(groups), int(lengths.max())
-        rows = np.zeros((count, width, groups[0].shape[1]), np.float32)
-        positions = np.zeros((count, width), np.int64)
-        for row, position, group, ids in zip(rows, positions, groups, chunk_ids, strict=True):
-            row[: len(group)] = group
-            position[: len(group)] = np.minimum(ids, self._max_chunks - 1)
-        feed: dict[str, NDArray[Any]] = {
-            "chunk_vectors": rows,
-            "lengths": lengths,
-            "partners": np.array(partners, np.int64),
-            "section_ids": np.zeros(count, np.int64),
-            "chunk_ids": positions,
-        }
-        shapes = {
-            "vectors": (count, None),
-            "attention": (count, width, width),
-            "directions": (count, width, rows.shape[2]),
-        }
-        vectors, attention, centred_unit_vectors = self._graph.run(feed, shapes, tokens=count * width * width // _PAIRS)
-        pairs = list(zip(lengths, lengths[list(partners)], strict=True))
-        cropped = tuple(weights[:own, :other] for weights, (own, other) in zip(attention, pairs, strict=True))
-        check_finite(cropped, self._graph.path)
-        return HeadOutput(
-            vectors, cropped, tuple(values[:own] for values, own in zip(centred_unit_vectors, lengths, strict=True))
-        )
-
-
-def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Batch the indices of `lengths` by equal length.
-
-    Papers have many sections of one chunk and a few long ones. Padding them together made the head 3 to 12 times
-    slower than one call for each length.
-    """
-    batches: list[list[int]] = []
-    for index in sorted(range(len(lengths)), key=lambda index: lengths[index]):
-        length = lengths[index]
-        last = batches[-1] if batches else []
-        if last and lengths[last[0]] == length and (len(last) + 1) * length <= _CALL_CHUNKS:
-            last.append(index)
-        else:
-            batches.append([index])
-    return batches
-
-
 Opened = TypeVar("Opened")
 
+_CENTRE = "head.center"
 # Chunks encoded between two writes to the cache: an interrupted run loses at most these.
 _BLOCK = 1024
 
@@ -258,14 +103,14 @@ class Encoder(DocumentEncoder):
     def __init__(
         self, folder: ModelFolder, plan: DevicePlan, *, cache: Cache | None, threads: int, ahead: bool = True
     ) -> None:
-        graph, head = folder.file(plan.graph), folder.file(HEAD_GRAPH)
+        graph = folder.file(plan.graph)
         super().__init__(plan, folder.name, graph, cache)
         self.folder, self.config, self._threads = folder, folder.config, threads
         tokenizer = folder.file(TOKENIZER)
         pool = ThreadPoolExecutor(4, "colde-load")
         now = pool if ahead else None
         self._runner = _Part(lambda: self._open_runner(graph), now)
-        self._head = pool.submit(self._open_head, head)
+        self.head = Head(folder, plan.ordinal)
         self._chunker = _Part(lambda: Chunker(open_tokenizer(tokenizer), folder.config.chunk_tokens), now)
         self._lexicon = pool.submit(_open_lexicon, folder)
         self._domains = pool.submit(_open_domains, folder)
@@ -290,15 +135,6 @@ class Encoder(DocumentEncoder):
         plan = plan_for(device, precision, graphs, folder.name)
         return cls(folder, plan, cache=cache, threads=threads or settings.default_threads(), ahead=ahead)
 
-    @property
-    def head(self) -> HeadRunner:
-        """The document head.
-
-        Raises:
-            ModelError: its graph is damaged.
-        """
-        return self._head.result()
-
     def _graph_digest(self) -> bytes:
         return super()._graph_digest() if self._hashed is None else self._hashed.result()
 
@@ -320,8 +156,15 @@ class Encoder(DocumentEncoder):
 
     @cached_property
     def centre(self) -> FloatArray:
-        """The vector [H] that chunk vectors are centred with."""
-        return self.head.centre(self.config.hidden_size)
+        """The vector [H] that chunk vectors are centred with.
+
+        Raises:
+            ModelError: the weights are damaged, or do not fit `config.json`.
+        """
+        centre = model_tensors(self.folder.path, _CENTRE).get("")
+        if centre is None or centre.shape != (self.config.hidden_size,):
+            raise ModelError(f"{weights_file(self.folder.path)} does not fit config.json; fetch the model again.")
+        return centre
 
     @cached_property
     def statistics(self) -> ModelStatistics | None:
@@ -358,11 +201,13 @@ class Encoder(DocumentEncoder):
     def attention(self, a: Encoding, b: Encoding) -> tuple[ScoreTable, ScoreTable]:
         """Chunk-wise attention of A over B [n_a, n_b] and of B over A [n_b, n_a]; rows sum to 1.
 
-        The documents are each other's partners in one run of the document head, unless one has no text.
+        The documents are each other's partners, unless one has no text.
         """
         sides = a.chunk_vectors, b.chunk_vectors
-        there, back = self.head.attention(*sides) if len(sides[0]) and len(sides[1]) else ((), ())
         shape = len(sides[0]), len(sides[1])
+        if not all(shape):
+            return ScoreTable(shape, ()), ScoreTable(shape[::-1], ())
+        there, back = self.head.attention(*sides), self.head.attention(*sides[::-1])
         return ScoreTable(shape, there), ScoreTable(shape[::-1], back)
 
     def chunker(self) -> Chunker:
@@ -421,23 +266,25 @@ class Encoder(DocumentEncoder):
 
     def centred_unit_vectors(self, vectors: FloatArray) -> FloatArray:
         """Chunk vectors [n, H], n at least 1, centred and of unit length."""
-        return self.head.centred_unit_vectors(vectors)
+        return unit_rows(vectors - self.centre)
 
     def finish(self, document: Document, chunks: tuple[Chunk, ...], vectors: FloatArray) -> Vectors:
         """All vectors of a document, from those [n, H] of its chunks."""
-        whole = self.head.run([vectors])
-        groups = [vectors[rows] for rows in rows_of_sections(document, chunks)]
-        vectors_of_sections = iter(self.head.run([group for group in groups if len(group)]).vectors)
-        # A section without a token has zeros, which resemble nothing.
-        zeros = np.zeros_like(whole.vectors[0])
+        own = cache(partial(self._own, document, chunks, vectors))
         return Vectors(
             vectors,
-            whole.centred_unit_vectors[0],
-            np.stack([next(vectors_of_sections) if len(group) else zeros for group in groups]),
-            whole.vectors[0],
+            self.centred_unit_vectors(vectors),
+            own() if scores_own(self.config) else own,
             *self.words(chunks),
             self.domains(vectors),
         )
+
+    def _own(self, document: Document, chunks: tuple[Chunk, ...], vectors: FloatArray) -> OwnVectors:
+        whole = self.head.vector(vectors)
+        groups = [vectors[rows] for rows in rows_of_sections(document, chunks)]
+        # A section without a token has zeros, which resemble nothing.
+        sections = [self.head.vector(group) if len(group) else np.zeros_like(whole) for group in groups]
+        return OwnVectors(whole, np.stack(sections))
 
     def domains(self, vectors: FloatArray) -> FloatArray:
         """The shares of "other" and of each domain in a document, given its chunk vectors [n, H]: [1 + K]."""
@@ -464,14 +311,6 @@ class Encoder(DocumentEncoder):
         hidden = self.config.hidden_size
         opened = open_session(graph, encoder_contract(hidden), self._plan.ordinal)
         return ChunkRunner(opened, hidden, self._threads, batched=self._plan.device != "cpu")
-
-    def _open_head(self, graph: Path) -> HeadRunner:
-        opened = open_session(graph, head_contract(self.config.hidden_size), self._plan.ordinal, keep=False)
-        folder = self.folder.path
-        there = weights_file(folder).is_file()  # models of earlier versions have none
-        return HeadRunner(
-            opened, self.config.max_chunks, (lambda: LongHead(self.config, weight_files(folder))) if there else None
-        )
 
 
 def _open_lexicon(folder: ModelFolder) -> Lexicon | None:
@@ -516,14 +355,13 @@ def rearranged(encoding: Encoding, rows: Sequence[int], encoder: Encoder, number
     moved = any(chunk.index != row for chunk, row in zip(chunks, order, strict=True))
     anew = moved and encoder.config.chunk_position == "input"
     vectors = encoder.encode_chunks(chunks) if anew else encoding.chunk_vectors[order]
-    output = encoder.head.run([vectors], chunk_ids=[numbers])
     # The numbers q are the order of the chunks, also for the opening.
     terms, opening = encoder.words(sorted(chunks, key=lambda chunk: chunk.index))
     made = replace(
         encoding.vectors,
         chunk_vectors=vectors,
-        centred_unit_vectors=output.centred_unit_vectors[0],
-        document_vector=output.vectors[0],
+        centred_unit_vectors=encoder.centred_unit_vectors(vectors),
+        own=cache(lambda: OwnVectors(encoder.head.vector(vectors, numbers), encoding.section_vectors)),
         terms=terms,
         opening=opening,
         domains=encoder.domains(vectors),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,7 @@ from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.layout import ModelConfig, ModelFolder, SystemConfig, SystemFolder
 from colde_cli.encoder.runtime import DevicePlan, Progress
 from colde_cli.encoder.vector_cache import Cache, digest, file_digest
-from colde_cli.errors import LimitError, NoTextError
+from colde_cli.errors import LimitError, ModelError, NoTextError
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import DomainFields, ModelStatistics
 from colde_cli.scoring.score_table import ScoreTable
@@ -31,15 +31,28 @@ FloatArray = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class OwnVectors:
+    """The vectors that a model makes of whole texts: z of CoLDE's document head, or those of another system.
+
+    Attributes:
+        document: [D], unit length, all chunks read as one section (CoLDE §3.3).
+        sections: [s, D], unit length, in the order of `document.sections`; each section is read alone.
+    """
+
+    document: FloatArray
+    sections: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """What a model makes of a document (n chunks, s sections, H hidden size, D size of a document vector).
+    """What a model makes of a document (n chunks, H hidden size, K domains).
 
     Attributes:
         chunk_vectors: [n, H], the output of the chunk encoder.
         centred_unit_vectors: [n, H], the chunk vectors minus the model's centre, at unit length; their dot products
             are the chunk scores.
-        section_vectors: [s, D], unit length, in the order of `document.sections`; each section is read alone.
-        document_vector: [D], unit length, all chunks read as one section (CoLDE §3.3).
+        own: the model's own vectors, or what makes them, where no score needs them (`scoring.config.scores_own`); None
+            of a document from a cache or an index that keeps none.
         terms: the weighted words; None for a model without a lexicon.
         opening: the weighted words of the opening; None for a model without a lexicon.
         domains: [1 + K], the shares of "other" and of each domain; sums to 1.
@@ -47,8 +60,7 @@ class Vectors:
 
     chunk_vectors: FloatArray
     centred_unit_vectors: FloatArray
-    section_vectors: FloatArray
-    document_vector: FloatArray
+    own: OwnVectors | Callable[[], OwnVectors] | None
     terms: Terms | None = None
     opening: Terms | None = None
     domains: FloatArray = field(default_factory=lambda: np.ones(1, np.float32))
@@ -122,7 +134,7 @@ class Encoding:
         return f"Encoding({self.document!r}, chunks={len(self.chunks)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Encoding, (self.document, self.chunks, self.vectors)
+        return Encoding, (self.document, self.chunks, replace(self.vectors, own=self.own))
 
     @property
     def vectors(self) -> Vectors:
@@ -141,14 +153,34 @@ class Encoding:
         return self.vectors.centred_unit_vectors
 
     @property
+    def own(self) -> OwnVectors:
+        """The model's own vectors, made now where no score needs them.
+
+        Raises:
+            ModelError: the encoding comes from a cache or an index that keeps none, or the model is damaged.
+        """
+        own = self.vectors.own
+        if own is None:
+            raise ModelError(
+                f"No vector of {self.document.path or self.document.title} as a whole is kept; encode it anew."
+            )
+        return own() if callable(own) else own
+
+    @property
+    def kept_own(self) -> OwnVectors | None:
+        """The model's own vectors as far as a score needs them; what keeps an encoding keeps these."""
+        own = self.vectors.own
+        return own if isinstance(own, OwnVectors) else None
+
+    @property
     def section_vectors(self) -> FloatArray:
-        """[s, D], see `Vectors`."""
-        return self.vectors.section_vectors
+        """[s, D], see `OwnVectors`."""
+        return self.own.sections
 
     @property
     def document_vector(self) -> FloatArray:
-        """[D], see `Vectors`."""
-        return self.vectors.document_vector
+        """[D], see `OwnVectors`."""
+        return self.own.document
 
     @property
     def terms(self) -> Terms | None:
@@ -189,7 +221,7 @@ class Encoding:
 def unencoded(document: Document) -> Encoding:
     """A document without text, such as a scan, which no model can encode."""
     nothing = np.zeros((0, 1), np.float32)
-    return Encoding(document, (), Vectors(nothing, nothing, nothing, np.zeros(1, np.float32)))
+    return Encoding(document, (), Vectors(nothing, nothing, OwnVectors(np.zeros(1, np.float32), nothing)))
 
 
 def warm(*wanted: tuple[Encoding, Iterable[int]]) -> None:

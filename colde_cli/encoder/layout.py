@@ -8,7 +8,7 @@
       chunk_encoder.onnx             fp32, masked, written on demand by `colde export`
       chunk_encoder_quantized.onnx   int8, unmasked: one chunk a call at its exact length (CPU)
       chunk_encoder_fp16.onnx        fp16, masked: batches (GPU)
-      document_head.onnx             chunk vectors -> section vectors, attention
+      document_head.onnx             chunk vectors -> section vectors, where the score has them
       domains.npz                    the prototypes of the domains; only where the score depends on them
       fields.npz                     the whitenings of the domains, as optional as these
       lexicon.npz                    how common words are; only where the score counts words
@@ -30,8 +30,8 @@ Graph contracts (H = hidden size, D = size of a document vector, int64 unless sa
                         rows sum to 1 over the partner's chunks; directions [S, C, H] float32, the centred
                         chunk vectors at unit length, whose dot products are the chunk scores
 
-The graphs know no documents. A document is one section (S = 1, partner 0). A pair of documents is two rows that are
-each other's partners, which gives the attention from A to B and back.
+The graphs know no documents. A document is one section (S = 1, partner 0). Only training reads `attention`;
+`document_head.Head` makes that of two documents, and all of `directions`, from the weights.
 
 The folder of another system, a network that makes one vector of each text:
 
@@ -54,9 +54,13 @@ Graph contract (R rows of L tokens, D = `SystemConfig.dim`, 0 is padding, a row 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from colde_cli.encoder.validation import check_backbone, check_scoring, check_values, parsed
 from colde_cli.errors import ModelError
@@ -81,6 +85,7 @@ ENCODER_GRAPHS = {
     "fp32": "chunk_encoder.onnx",
 }
 
+_TYPES = {"F16": np.float16, "F32": np.float32}
 _MAX_BYTES = 4 << 20
 """Maximum size of `config.json` in bytes; that of a model with calibrations for ten domains has 12 kB."""
 
@@ -390,17 +395,35 @@ def weight_files(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def stored_entries(path: Path) -> tuple[int, dict[str, Any]]:
-    """Where the tensors of a safetensors file begin, and what its header says of each, by name.
+def stored_tensors(path: Path) -> Iterator[tuple[str, NDArray[Any], int]]:
+    """The fp16 and fp32 tensors of a safetensors file, mapped into memory: the name, values and offset of each.
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it has no such header.
+        ValueError, LookupError, TypeError: it is damaged.
     """
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if length > path.stat().st_size:
-            raise ValueError("no header")
-        entries = json.loads(file.read(length))
-    entries.pop("__metadata__", None)
-    return 8 + length, entries
+    data = np.memmap(path, np.uint8, mode="r")
+    start = 8 + int.from_bytes(data[:8].tobytes(), "little")
+    for name, entry in json.loads(data[8:start].tobytes()).items():
+        if name != "__metadata__" and entry["dtype"] in _TYPES:
+            first, end = (start + offset for offset in entry["data_offsets"])
+            yield name, data[first:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"]), first
+
+
+def model_tensors(folder: Path, prefix: str) -> dict[str, NDArray[np.float32]]:
+    """The weights of a model whose names begin with `prefix`, by their names without it.
+
+    Raises:
+        ModelError: a file is missing or damaged.
+    """
+    found = {}
+    for path in weight_files(folder):
+        try:
+            for name, values, _ in stored_tensors(path):
+                if name.startswith(prefix):
+                    found[name.removeprefix(prefix)] = values.astype(np.float32)
+                    if not np.isfinite(values).all():
+                        raise ValueError("not a number")
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise ModelError(f"{path} is damaged; fetch the model again.") from error
+    return found

@@ -170,8 +170,7 @@ class Graph:
             )
             if not fits:
                 raise ModelError(f"{self.path} gives {name} of another shape than colde models; fetch the model again.")
-            if name != "attention":  # which may have no numbers past the length of a document
-                check_finite([values], self.path)
+            check_finite([values], self.path)
         return found
 
     def _named(self, error: Exception, watch: Watch) -> ModelError | DeviceError:

@@ -15,7 +15,7 @@ from colde_cli import settings
 from colde_cli.documents.chunking import Chunker, TextTokenizer
 from colde_cli.documents.document import Chunk, Document, Section, document_text
 from colde_cli.documents.selection import one_or_more
-from colde_cli.encoder.encoding import DocumentEncoder, Encoding, Vectors
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding, OwnVectors, Vectors
 from colde_cli.encoder.layout import SYSTEM_GRAPH, TOKENIZER, SystemConfig, SystemFolder, open_system_folder
 from colde_cli.encoder.packing import Rows, packing
 from colde_cli.encoder.runtime import PRECISIONS, Contract, DevicePlan, Graph, Progress, open_session, plan_for
@@ -191,7 +191,7 @@ class SystemEncoder(DocumentEncoder):
         end = 1 + len(document.sections) if self.parts else 1
         of_chunks = vectors[end:]
         kept = chunks if self.parts else ()
-        return Encoding(document, kept, Vectors(of_chunks, of_chunks, vectors[1:end], vectors[0]))
+        return Encoding(document, kept, Vectors(of_chunks, of_chunks, OwnVectors(vectors[0], vectors[1:end])))
 
 
 def section_text(document: Document, section: Section) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from colde_cli.documents.document import Document, Part, Span, assemble
 from colde_cli.documents.selection import one_or_more
 from colde_cli.encoder.encoder import Encoder, Numbering, rearranged
-from colde_cli.encoder.encoding import DocumentEncoder, Encoding
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding, OwnVectors
 from colde_cli.errors import OptionError
 from colde_cli.evaluation.data import LabelledPair, members
 from colde_cli.evaluation.metrics import auc, weighted_verdict_metrics
@@ -351,7 +351,7 @@ def tiled(encoding: Encoding, times: int, document_vector: FloatArray) -> Encodi
         encoding.vectors,
         chunk_vectors=encoding.chunk_vectors[rows],
         centred_unit_vectors=encoding.centred_unit_vectors[rows],
-        document_vector=document_vector,
+        own=OwnVectors(document_vector, encoding.section_vectors),
     )
     return Encoding(encoding.document, encoding.chunks * times, vectors)
 

@@ -29,7 +29,7 @@ from colde_cli.encoder.layout import (
     HEAD_GRAPH,
     TOKENIZER,
     open_folder,
-    stored_entries,
+    stored_tensors,
     weight_files,
 )
 from colde_cli.encoder.runtime import CPU_PROVIDER, UNUSED_FUSIONS
@@ -285,7 +285,6 @@ def write_head(head: DocumentHead, target: Path) -> None:
 
 # Smaller initializers stay in the graph: to describe their place takes about as much room.
 _SMALLEST = 4096
-_TYPES = {"F16": np.float16, "F32": np.float32}
 # PyTorch stacks the gates of an LSTM as input, forget, cell, output; ONNX as input, output, forget, cell.
 _GATES = (0, 3, 1, 2)
 # The operators that turn what is stored into an initializer.
@@ -329,7 +328,7 @@ def share_weights(graph: Path, weights: Sequence[Path]) -> None:
 
     The references hold once it lies in the folder of `weights`, safetensors files.
     """
-    stored = [tensor for path in weights for tensor in stored_tensors(path)]
+    stored = [StoredTensor(values, first, path.name) for path in weights for _, values, first in stored_tensors(path)]
     model = onnx.load(graph)
     kept, nodes = [], []
     for initializer in model.graph.initializer:
@@ -354,19 +353,6 @@ def stored_digest(model: onnx.ModelProto, folder: Path) -> str:
             first = int(place["offset"])
             state.update(stored[first : first + int(place["length"])].tobytes())
     return state.hexdigest()
-
-
-def stored_tensors(path: Path) -> list[StoredTensor]:
-    """The fp16 and fp32 tensors of a safetensors file, mapped into memory."""
-    data = np.memmap(path, np.uint8, mode="r")
-    start, entries = stored_entries(path)
-    tensors = []
-    for entry in entries.values():
-        if entry["dtype"] in _TYPES:
-            first, end = (start + offset for offset in entry["data_offsets"])
-            values = data[first:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"])
-            tensors.append(StoredTensor(values, first, path.name))
-    return tensors
 
 
 def _shared(initializer: TensorProto, stored: list[StoredTensor]) -> tuple[list[TensorProto], list[NodeProto]] | None:

@@ -184,6 +184,12 @@ class ScoreWeights:
         first = PARTS.index("words")
         return bool((self.by_kind[:, first:] > 0).any())
 
+    @property
+    def reads_own(self) -> bool:
+        """Whether the score needs the model's own vectors."""
+        own = PARTS.index("colde")
+        return bool((self.by_kind[:, own] > 0).any() or self.in_field[own] > 0)
+
 
 def score_weights_of(values: dict[str, Any]) -> ScoreWeights:
     """Read score weights from the values of `config.json`."""
@@ -196,12 +202,17 @@ def _domain_of(values: dict[str, Any]) -> Domain:
     return Domain(**{**values, "calibration": calibration_of(values["calibration"])})
 
 
+def scores_own(config: ScoringConfig) -> bool:
+    """Whether a model's own vectors have a weight in its scores; only then are they made and kept with a document."""
+    return config.score_weights is None or config.score_weights.reads_own
+
+
 class Scorable(Protocol):
     """What a score needs of a document: an `Encoding`, or the shorter `Card` that a corpus keeps."""
 
     @property
-    def document_vector(self) -> FloatArray:
-        """[D], unit length."""
+    def document_vector(self) -> FloatArray | None:
+        """[D], unit length; None where a cache or an index keeps none."""
 
     @property
     def chunk_vectors(self) -> FloatArray:

@@ -252,32 +252,41 @@ class FieldDocument:
     """A document as it looks within a field; a `Scorable`.
 
     Attributes:
+        document: as it is.
         chunk_vectors: [n, H], whitened within the field.
         centred_unit_vectors: [n, H], the same at unit length.
     """
 
-    document_vector: FloatArray
+    document: Scorable
     chunk_vectors: FloatArray
     centred_unit_vectors: FloatArray
-    shares: FloatArray
-    domains: FloatArray
     terms: Terms | None
-    opening: Terms | None
+
+    @property
+    def document_vector(self) -> FloatArray | None:
+        """[D], that of the document."""
+        return self.document.document_vector
+
+    @property
+    def shares(self) -> FloatArray:
+        """[n], those of the document."""
+        return self.document.shares
+
+    @property
+    def domains(self) -> FloatArray:
+        """[1 + K], those of the document."""
+        return self.document.domains
+
+    @property
+    def opening(self) -> Terms | None:
+        """Those of the document: words of the opening name its kind, and what a whole field has in common counts."""
+        return self.document.opening
 
 
 def within(document: Scorable, whitening: Whitening, terms: Terms | None) -> FieldDocument:
     """The document with its chunk vectors whitened, and with these weighted words."""
     whitened = whitening.apply(document.chunk_vectors)
-    return FieldDocument(
-        document.document_vector,
-        whitened,
-        unit_rows(whitened),
-        document.shares,
-        document.domains,
-        terms,
-        # Words of the opening name the kind of a document: what a whole field has in common counts.
-        document.opening,
-    )
+    return FieldDocument(document, whitened, unit_rows(whitened), terms)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

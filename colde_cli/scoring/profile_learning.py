@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from colde_cli.scoring.config import PARTS, Scorable, ScoreWeights
 from colde_cli.scoring.lexicon import BUCKETS, Terms, agreement, mention
 from colde_cli.scoring.profile import Field, FieldDocument, FieldProfile, ModelStatistics, blended_spreads
-from colde_cli.scoring.score import counterparts, kind_shares, saturated, subject_vector
+from colde_cli.scoring.score import counterparts, kind_shares, own_vectors, saturated, subject_vector
 from colde_cli.scoring.whitening import (
     Whitening,
     blended_covariance,
     covariance_of,
     isotropic,
     mean_of_means,
-    unit_rows,
 )
 
 Floats = NDArray[np.float64]
@@ -106,7 +105,9 @@ def pair_table(documents: Sequence[FieldDocument], pairs: Ints, score_weights: S
         pairs: int [P, 2], numbers of documents; pairs of one first document stand together.
     """
     # In float64: sums of float32 differ in the last digits with the place of an array in memory.
-    document_vectors = unit_rows(np.stack([item.document_vector for item in documents])).astype(np.float64)
+    own = np.zeros((len(documents), 1))
+    if score_weights.reads_own:
+        own = own_vectors(documents).astype(np.float64)
     subjects = np.stack([subject_vector(item.centred_unit_vectors) for item in documents]).astype(np.float64)
     terms, openings = [item.terms for item in documents], [item.opening for item in documents]
     a, b = pairs.T
@@ -119,7 +120,7 @@ def pair_table(documents: Sequence[FieldDocument], pairs: Ints, score_weights: S
     both = ((terms[i], terms[j]) for i, j in pairs.tolist())
     wordings = [0.0 if first is None or second is None else agreement(first, second) for first, second in both]
     columns = {
-        "colde": np.einsum("pd,pd->p", document_vectors[a], document_vectors[b]),
+        "colde": np.einsum("pd,pd->p", own[a], own[b]),
         "mean": np.einsum("pd,pd->p", subjects[a], subjects[b]),
         "chunks": [counterparts(documents[i], documents[j], score_weights.sharpness) for i, j in pairs],
         "words": saturated(_overlaps(terms, pairs), saturation),

@@ -21,6 +21,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.errors import ModelError
 from colde_cli.scoring.config import PARTS, Calibration, Scorable, ScoreWeights, ScoringConfig, probability
 from colde_cli.scoring.domains import shared_domains, shortness, with_short
 from colde_cli.scoring.lexicon import BUCKETS, Terms, agreement, mention, overlap
@@ -217,7 +218,7 @@ def part_score(name: str, a: Scorable, b: Scorable, score_weights: ScoreWeights)
         ValueError: there is no such part, or an encoding lacks the words that it needs.
     """
     if name == "colde":
-        return cosine(a.document_vector, b.document_vector)
+        return cosine(*own_vectors([a, b]))
     if name == "mean":
         return cosine(subject_vector(a.centred_unit_vectors), subject_vector(b.centred_unit_vectors))
     if name == "chunks":
@@ -233,6 +234,18 @@ def part_score(name: str, a: Scorable, b: Scorable, score_weights: ScoreWeights)
     else:
         shared = overlap(a.terms, b.terms) if name == "words" else overlap(a.opening, b.opening)
     return saturated(shared, score_weights.saturation)
+
+
+def own_vectors(documents: Sequence[Scorable]) -> FloatArray:
+    """The model's own vectors of B documents, B at least 1, at unit length: [B, D].
+
+    Raises:
+        ModelError: one has none, as in an index that was made when they had no weight.
+    """
+    known = [vector for item in documents if (vector := item.document_vector) is not None]
+    if len(known) < len(documents):
+        raise ModelError("An index lacks vectors that the model has come to score by since; make the index anew.")
+    return unit_rows(np.stack(known))
 
 
 def cosines(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -376,8 +389,7 @@ class _OneToMany:
 
     def _part(self, name: str, documents: Sequence[Scorable]) -> Floats:
         if name == "colde":
-            vectors = unit_rows(np.stack([item.document_vector for item in documents]))
-            cosines: Floats = np.clip(vectors @ unit_rows(self._query.document_vector[None])[0], -1.0, 1.0)
+            cosines: Floats = np.clip(own_vectors(documents) @ own_vectors([self._query])[0], -1.0, 1.0)
             return cosines
         if name == "words":
             factors = None if self._field is None else self._field.word_factors

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from colde_cli.documents.chunking import rows_of_sections
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.encoding import Encoding
-from colde_cli.scoring.config import Domain, ScoringConfig
+from colde_cli.scoring.config import Domain, ScoringConfig, scores_own
 from colde_cli.scoring.domains import shortness
 from colde_cli.scoring.score import cosines
 from colde_cli.scoring.score_table import BLOCK, ScoreTable
@@ -31,10 +31,10 @@ TELLING = 32.0
 _MISS = 0.5
 """Cost of a place in a stretch, if its two tokens are not neighbours in the other chunk."""
 
-SECTION_VECTORS, SHARPNESS = 0.1, 0.1
-"""Share of the cosine of section vectors in a section's score, and t of the soft maximum over its chunks. On validation
-documents of six sets 0.05, 0.1 and 0.2 do equally well as t. A larger share costs more than it gains,
-none would leave CoLDE out of its own level."""
+OWN_VECTORS, SHARPNESS = 0.1, 0.1
+"""Share of the cosine of a model's own vectors, if it scores by them, in a section's score; and t of the soft maximum
+over its chunks. On validation documents of six sets 0.05, 0.1 and 0.2 do equally well as t, and a larger share costs
+more than it gains."""
 
 _RUN = 5
 _LOOKED_AT = 64
@@ -50,15 +50,19 @@ _NO_ITEMS = np.zeros(0, np.int64)
 def tables(a: Encoding, b: Encoding, config: ScoringConfig) -> tuple[FloatArray, ScoreTable]:
     """The scores of all pairs of sections [s_a, s_b], and of all pairs of chunks [n_a, n_b].
 
-    Like the score of documents, that of sections is the cosine of CoLDE's vectors alone in a model without parts.
+    Like the score of documents, that of sections is the cosine of the model's own vectors alone in a model without
+    parts, and needs none of them where they have no weight.
     """
     chunks = table_of_chunks((a.centred_unit_vectors, b.centred_unit_vectors), (a.chunks, b.chunks))
-    sections = cosines(a.section_vectors, b.section_vectors)
-    if config.score_weights is not None:
-        rows = rows_of_sections(a.document, a.chunks), rows_of_sections(b.document, b.chunks)
-        sections = table_of_sections(sections, chunks, (a.shares, b.shares), rows)
-        if config.score_weights.short is not None:
-            sections = with_short_sections(sections, (a, b), rows, config.score_weights.short)
+    own = cosines(a.section_vectors, b.section_vectors) if scores_own(config) else None
+    if own is not None and config.score_weights is None:
+        return own, chunks
+    rows = rows_of_sections(a.document, a.chunks), rows_of_sections(b.document, b.chunks)
+    sections = table_of_sections(chunks, (a.shares, b.shares), rows)
+    if own is not None:
+        sections += np.float32(OWN_VECTORS) * (own - sections)
+    if config.score_weights is not None and config.score_weights.short is not None:
+        sections = with_short_sections(sections, (a, b), rows, config.score_weights.short)
     return sections, chunks
 
 
@@ -134,25 +138,19 @@ def table_of_chunks(
 
 
 def table_of_sections(
-    section_cosines: FloatArray,
-    chunk_scores: FloatArray | ScoreTable,
-    shares: tuple[FloatArray, FloatArray],
-    rows: tuple[Rows, Rows],
-    share: float = SECTION_VECTORS,
+    chunk_scores: FloatArray | ScoreTable, shares: tuple[FloatArray, FloatArray], rows: tuple[Rows, Rows]
 ) -> FloatArray:
-    """Score every section of A with every section of B: [s, t], the weighted mean of two scores.
+    """Score every section of A with every section of B by how well their chunks find a counterpart: [s, t].
 
-    One is CoLDE's cosine of section vectors (CoLDE §3.3). The other says how well the chunks of two sections find a
-    counterpart in the other section, as `counterparts` does of whole documents: the soft maximum over the chunks of a
-    section of their highest score there, the mean of both directions. For a passage that two sections share hardly
-    moves the vector of either. A section without a chunk scores 0.
+    As `counterparts` does of whole documents, this takes the soft maximum over the chunks of a section of their highest
+    score in the other, and the mean of both directions. One vector of each section tells less: a passage that two
+    sections share hardly moves it. A section without a chunk scores 0.
 
     Args:
-        section_cosines: of section vectors, [s, t].
         chunk_scores: from `table_of_chunks`, [n, m].
         shares: of each chunk in its document's tokens, [n] and [m].
     """
-    found = np.zeros(section_cosines.shape, np.float32)
+    found = np.zeros((len(rows[0]), len(rows[1])), np.float32)
     of_b = [section for section, places in enumerate(rows[1]) if places]
     places_b = np.array([place for section in of_b for place in rows[1][section]], np.int64)
     lengths = [len(rows[1][section]) for section in of_b]
@@ -171,9 +169,8 @@ def table_of_sections(
             np.maximum(highest, block.max(0), out=highest)
         back = np.add.reduceat((_graded(highest) * wide[1])[places_b], starts)
         there = np.log(sums / wide[0][places].sum())
-        found[section, of_b] = 2 + SHARPNESS * (there + np.log(back / whole_b))
-    table = np.float32(share) * section_cosines + np.float32((1 - share) / 2) * found
-    return np.clip(table, -1.0, 1.0, out=table)
+        found[section, of_b] = 1 + SHARPNESS / 2 * (there + np.log(back / whole_b))
+    return np.clip(found, -1.0, 1.0, out=found)
 
 
 def _graded(scores: FloatArray) -> NDArray[np.float64]:
