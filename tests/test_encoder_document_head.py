@@ -93,7 +93,7 @@ def test_a_model_that_scores_by_z_keeps_it(model_folder: Path, tmp_path: Path) -
     kept = (unpack(vector_record(a, encoder.centre)) or ({}, {}))[1]
     assert np.array_equal(kept["document_vector"], a.document_vector)
     assert "colde" in {part.name for part in compare_encodings(a, b, encoder).parts}
-    with pytest.raises(ModelError, match="make the index anew"):
+    with pytest.raises(ModelError, match="encode it anew"):
         compare_encodings(replace(a, source=replace(a.vectors, own=None)), b, encoder)
 
 
