@@ -24,6 +24,7 @@ from colde_cli.scoring.score import (
     counterparts,
     document_score,
     document_scores,
+    own_vectors,
     part_score,
     saturated,
     score_parts,
@@ -143,7 +144,7 @@ def test_no_pairs_no_scores() -> None:
 def test_without_further_parts_the_score_is_the_cosine(score_weights: ScoreWeights | None) -> None:
     """So it is for every tower, whose encodings have neither words nor several chunks."""
     a, b = (replace(card_of(seed, 1), terms=None, opening=None) for seed in (1, 2))
-    wanted = cosine(a.document_vector, b.document_vector)
+    wanted = cosine(*own_vectors([a, b]))
     for encoder in (model(score_weights), tower()):
         assert document_score(a, b, encoder) == wanted
         (part,) = score_parts(a, b, encoder)
