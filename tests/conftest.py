@@ -55,8 +55,17 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return report
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What was encoded for a test is there for the others, and for the processes that they start."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLDE_CACHE_DIR", str(folder))
+        yield folder
+
+
 @pytest.fixture(autouse=True)
-def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def isolated(cache_of_all: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No setting of the person who runs the tests leaks in, and their cache is left alone."""
     for name in [key for key in os.environ if key.startswith("COLDE_")]:
         monkeypatch.delenv(name)
@@ -69,7 +78,7 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv(
         "COLDE_OCR", "never"
     )  # whether the extra is installed makes no difference, but where it is tested
-    monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.setenv("COLDE_CACHE_DIR", str(cache_of_all))
 
 
 def _kept(opens: Callable[..., Any]) -> Callable[..., Any]:
@@ -140,15 +149,10 @@ def model_folder() -> Path:
     return ROOT / "models" / "colde-minilm-l6"
 
 
-@pytest.fixture(scope="session")
-def _cache_of_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def kept_cache(isolated: None, _cache_of_all: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that compare the same files share what was encoded, where that is not what they test."""
-    monkeypatch.setenv("COLDE_CACHE_DIR", str(_cache_of_all))
+def own_cache(isolated: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty cache, for tests of what is encoded and of the cache itself."""
+    monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path / "own cache"))
 
 
 @pytest.fixture
@@ -159,41 +163,33 @@ def profiles(isolated: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.fixture(scope="session")
-def encoder(model_folder: Path) -> Encoder:
-    """The shipped model on the CPU, without a cache."""
-    from colde_cli.encoder.encoder import Encoder
-
-    return Encoder.load(model_folder, device="cpu")
-
-
-@pytest.fixture(scope="session")
-def cached_encoder(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
-    """The shipped model on the CPU, with a cache: for tests that do not ask how a text is encoded."""
+def encoder(model_folder: Path, cache_of_all: Path) -> Encoder:
+    """The shipped model on the CPU, which encodes a text once for all tests."""
     from colde_cli.encoder.encoder import Encoder
     from colde_cli.encoder.vector_cache import Cache
 
-    return Encoder.load(model_folder, device="cpu", cache=Cache(tmp_path_factory.mktemp("vectors"), 10**9))
+    return Encoder.load(model_folder, device="cpu", cache=Cache(cache_of_all, 10**9))
 
 
 @pytest.fixture(scope="session")
-def field_study(cached_encoder: Encoder) -> Comparison:
+def field_study(encoder: Encoder) -> Comparison:
     """The two versions in examples/, compared."""
     from colde_cli.documents.reading import read
     from colde_cli.similarity.comparison import compare_encodings
 
     paths = [str(ROOT / "examples" / f"field-study-v{number}.pdf") for number in (1, 2)]
-    a, b = cached_encoder.encode_many([read(path) for path in paths])
-    return compare_encodings(a, b, cached_encoder)
+    a, b = encoder.encode_many([read(path) for path in paths])
+    return compare_encodings(a, b, encoder)
 
 
 @pytest.fixture(scope="session")
-def strangers(cached_encoder: Encoder, field_study: Comparison) -> Comparison:
+def strangers(encoder: Encoder, field_study: Comparison) -> Comparison:
     """Two different texts of examples/, compared."""
     from colde_cli.documents.reading import read
     from colde_cli.similarity.comparison import compare_encodings
 
     other = read(str(ROOT / "examples" / "supply-agreement.pdf"))
-    return compare_encodings(field_study.a, cached_encoder.encode(other), cached_encoder)
+    return compare_encodings(field_study.a, encoder.encode(other), encoder)
 
 
 _SHARED = Path(os.environ.get("COLDE_SHARED", ROOT.parent / "shared"))

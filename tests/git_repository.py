@@ -66,7 +66,7 @@ def empty_repository(tmp_path: Path) -> Repository:
         "PYTHONUTF8": "1",
         "HOME": str(tmp_path),
         "TERM": "xterm-256color",
-        "COLDE_CACHE_DIR": str(tmp_path / "cache"),
+        "COLDE_CACHE_DIR": os.environ["COLDE_CACHE_DIR"],
         "COLDE_OCR": "never",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,

@@ -127,6 +127,7 @@ def tokenizer_cases() -> Iterator[Case]:
     for name, content in (("empty", ""), ("text", "no"), ("list", "[]"), ("null", "null"), ("deep", "[" * 200_000)):
         yield name, written(TOKENIZER, content)
     yield "cut", cut(TOKENIZER, 0.5)
+    yield "missing", gone(TOKENIZER)
     yield "large", written(TOKENIZER, lambda: b'{"a": "' + b"b" * 100_000_000 + b'"}')
     yield "doubling", rule(*[replaced({"String": "a"}, "aa")] * 40)
     yield "long_rule", rule(replaced({"String": "a"}, "b" * 10_000_000))

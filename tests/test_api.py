@@ -46,8 +46,8 @@ def texts(tmp_path: Path) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def model(cached_encoder: Encoder) -> Model:
-    return Model(cached_encoder)
+def model(encoder: Encoder) -> Model:
+    return Model(encoder)
 
 
 def test_paths_documents_encodings_and_the_command_give_the_same(
@@ -307,8 +307,8 @@ def test_one_place_of_an_index_is_followed_and_forgotten(model: Model, texts: li
         assert sorted(Path(root).name for root in opened.roots()) == ["three.txt", "two.txt"]
 
 
-def test_one_text_is_one_passage(cached_encoder: Encoder) -> None:
-    assert cached_encoder.encode_passages(LINES[0]).shape[0] == 1
+def test_one_text_is_one_passage(encoder: Encoder) -> None:
+    assert encoder.encode_passages(LINES[0]).shape[0] == 1
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from judged_data import write_judged
 
 from colde_cli.scoring.profile import FieldProfile
 
-pytestmark = pytest.mark.usefixtures("kept_cache", "profiles")
+pytestmark = pytest.mark.usefixtures("profiles")
 
 Capture = pytest.CaptureFixture[str]
 SUBJECTS = {

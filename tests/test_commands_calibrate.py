@@ -22,7 +22,7 @@ from colde_cli.evaluation.systems import StoredVerdicts
 from colde_cli.scoring.config import Calibration, probability
 from colde_cli.scoring.profile import FieldInfo, FieldProfile
 
-pytestmark = [needs("sklearn"), pytest.mark.usefixtures("kept_cache")]
+pytestmark = needs("sklearn")
 
 Capture = pytest.CaptureFixture[str]
 

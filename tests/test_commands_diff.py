@@ -6,14 +6,24 @@ import json
 import os
 import subprocess
 import sys
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
-from command_line import OTHER, ROOT, V1, V2, Run, check_trouble, run, run_here, run_process
+from command_line import (
+    OTHER,
+    ROOT,
+    V1,
+    V2,
+    Run,
+    check_trouble,
+    run,
+    run_here,
+    run_json,
+    run_process,
+    schema_of,
+    validate,
+)
 from word_files import write_word
 
 from colde_cli.commands.reading_options import parse_pages
@@ -21,36 +31,36 @@ from colde_cli.documents.reading import read
 from colde_cli.errors import OptionError
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.usefixtures("kept_cache")
 
 
-@pytest.fixture(scope="module")
-def schema() -> dict[str, Any]:
-    text = files("colde_cli.views").joinpath("schemas/colde.diff.2.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    jsonschema.Draft202012Validator.check_schema(loaded)
-    return loaded
+@pytest.fixture
+def a_b(tmp_path: Path) -> tuple[Path, Path]:
+    """Two files of a sentence each."""
+    a, b = tmp_path / "a.txt", tmp_path / "b.txt"
+    a.write_text("One sentence about rivers.")
+    b.write_text("Another one about leases.")
+    return a, b
 
 
-def test_json_is_what_its_schema_says(capsys: Capture, schema: dict[str, Any]) -> None:
+def test_json_is_what_its_schema_says(capsys: Capture) -> None:
     result = run(capsys, "diff", V1, V2, "--format", "json")
     assert (result.status, result.err) == (1, "")
     value = json.loads(result.out)
-    jsonschema.Draft202012Validator(schema).validate(value)
-    assert list(value) == list(schema["properties"])
+    validate(value, "colde.diff.2")
+    assert list(value) == list(schema_of("colde.diff.2")["properties"])
     assert (value["a"]["path"], value["a"]["pages"]) == (V1, 9)
     assert (
         len(value["passages"])
         == sum(value["summary"][state] for state in ("same", "edited", "moved", "only_a", "only_b"))
         > 60
     )
-    short = json.loads(run(capsys, "diff", V1, V2, "--format", "json", "--level", "section").out)
-    jsonschema.Draft202012Validator(schema).validate(short)
+    short = run_json(capsys, "diff", V1, V2, "--level", "section")
+    validate(short, "colde.diff.2")
     assert short["passages"] is short["summary"] is None
 
 
 def test_matrices_have_the_sizes_of_sections_and_chunks(capsys: Capture) -> None:
-    value = json.loads(run(capsys, "diff", V1, OTHER, "--format", "json").out)
+    value = run_json(capsys, "diff", V1, OTHER)
     a, b = value["a"], value["b"]
     assert np.shape(value["sections"]["scores"]) == (len(a["sections"]), len(b["sections"]))
     assert np.shape(value["chunks"]["scores"]) == (len(a["chunks"]), len(b["chunks"]))
@@ -65,13 +75,12 @@ def test_matrices_have_the_sizes_of_sections_and_chunks(capsys: Capture) -> None
 
 
 @pytest.mark.slow
-def test_attention_is_there_where_it_is_asked_for(capsys: Capture, schema: dict[str, Any]) -> None:
-    plain = json.loads(run(capsys, "diff", V1, OTHER, "--format", "json").out)
-    asked = json.loads(run(capsys, "diff", V1, OTHER, "--format", "json", "--attention").out)
-    first = json.loads(run(capsys, "diff", V1, OTHER, "--format", "json", "--schema", "1").out)
-    jsonschema.Draft202012Validator(schema).validate(asked)
-    text = files("colde_cli.views").joinpath("schemas/colde.diff.1.json").read_text(encoding="utf-8")
-    jsonschema.Draft202012Validator(json.loads(text)).validate(first)
+def test_attention_is_there_where_it_is_asked_for(capsys: Capture) -> None:
+    plain, asked, first = (
+        run_json(capsys, "diff", V1, OTHER, *more) for more in ((), ("--attention",), ("--schema", "1"))
+    )
+    validate(asked, "colde.diff.2")
+    validate(first, "colde.diff.1")
     chunks = len(plain["a"]["chunks"]), len(plain["b"]["chunks"])
     assert np.sum(asked["chunks"]["attention_a_to_b"], axis=1) == pytest.approx(1.0, abs=1e-4)
     assert np.shape(asked["chunks"]["attention_b_to_a"]) == chunks[::-1]
@@ -87,12 +96,11 @@ def test_a_document_without_text_has_no_attention(capsys: Capture, tmp_path: Pat
     assert json.loads(result.out)["chunks"]["attention_a_to_b"] == []
 
 
-def test_schema_1_is_schema_2_with_the_attention(schema: dict[str, Any]) -> None:
-    text = files("colde_cli.views").joinpath("schemas/colde.diff.1.json").read_text(encoding="utf-8")
-    second = json.dumps(schema).replace("colde.diff/2", "colde.diff/1").replace("version 2", "version 1")
-    wanted = json.loads(second)
+def test_schema_1_is_schema_2_with_the_attention() -> None:
+    second = json.dumps(schema_of("colde.diff.2")).replace("colde.diff/2", "colde.diff/1")
+    wanted = json.loads(second.replace("version 2", "version 1"))
     wanted["properties"]["chunks"]["required"] += ["attention_a_to_b", "attention_b_to_a"]
-    assert json.loads(text) == wanted
+    assert schema_of("colde.diff.1") == wanted
 
 
 def test_equal_texts_are_status_0_white_space_aside(capsys: Capture, tmp_path: Path) -> None:
@@ -145,7 +153,7 @@ def test_one_document_may_come_from_standard_input() -> None:
 
 
 def test_pages_limit_what_is_read(capsys: Capture) -> None:
-    value = json.loads(run(capsys, "diff", V1, V2, "--pages", "2-3", "--format", "json").out)
+    value = run_json(capsys, "diff", V1, V2, "--pages", "2-3")
     pages = [page for chunk in value["a"]["chunks"] for page in chunk["pages"]]
     assert set(pages) == {2, 3}
     assert value["b"]["read"]["pages"] == [2, 3]
@@ -198,41 +206,33 @@ def test_options_that_make_no_sense_are_trouble(capsys: Capture, tmp_path: Path)
         check_trouble(run(capsys, "diff", *arguments))
 
 
-def test_output_may_be_a_device_a_pipe_or_a_link(tmp_path: Path, capsys: Capture) -> None:
+def test_output_may_be_a_device_a_pipe_or_a_link(a_b: tuple[Path, Path], tmp_path: Path, capsys: Capture) -> None:
     """And the thing itself stays what it was."""
-    a, b = tmp_path / "a.txt", tmp_path / "b.txt"
-    a.write_text("One sentence about rivers.")
-    b.write_text("Another one about leases.")
     target = tmp_path / "target.json"
     target.write_text("old")
     link = tmp_path / "link.json"
     link.symlink_to(target)
-    assert run(capsys, "diff", a, b, "-o", link).status == 1
+    assert run(capsys, "diff", *a_b, "-o", link).status == 1
     assert link.is_symlink()
     assert json.loads(target.read_text())["schema"] == "colde.diff/2"
     pipe = tmp_path / "pipe.json"
     os.mkfifo(pipe)
     reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
-    assert run(capsys, "diff", a, b, "-o", pipe).status == 1
+    assert run(capsys, "diff", *a_b, "-o", pipe).status == 1
     assert json.loads(reader.communicate(timeout=120)[0])["schema"] == "colde.diff/2"
     assert pipe.is_fifo()
 
 
-def test_output_is_never_one_of_the_inputs(tmp_path: Path, capsys: Capture) -> None:
-    a, b = tmp_path / "a.txt", tmp_path / "b.txt"
-    a.write_text("One sentence about rivers.")
-    b.write_text("Another one about leases.")
-    done = run(capsys, "diff", a, b, "-o", b)
+def test_output_is_never_one_of_the_inputs(a_b: tuple[Path, Path], capsys: Capture) -> None:
+    done = run(capsys, "diff", *a_b, "-o", a_b[1])
     assert done.status == 2
     assert "name another file" in done.err
-    assert b.read_text() == "Another one about leases."
+    assert a_b[1].read_text() == "Another one about leases."
 
 
 @pytest.mark.parametrize("command", ["diff", "text"])
-def test_output_is_never_what_standard_input_comes_from(tmp_path: Path, command: str) -> None:
-    a, b = tmp_path / "a.txt", tmp_path / "b.txt"
-    a.write_text("One sentence about rivers.")
-    b.write_text("Another one about leases.")
+def test_output_is_never_what_standard_input_comes_from(a_b: tuple[Path, Path], command: str) -> None:
+    a, b = a_b
     inputs = ("-", str(b)) if command == "diff" else ("-",)
     with a.open() as stdin:
         done = subprocess.run(
@@ -248,9 +248,8 @@ def test_output_is_never_what_standard_input_comes_from(tmp_path: Path, command:
 
 
 @pytest.mark.parametrize("score", ["nan", "90", "-1.5"])
-def test_what_is_no_score_is_refused(tmp_path: Path, capsys: Capture, score: str) -> None:
-    (tmp_path / "a.txt").write_text("One sentence about rivers.")
-    done = run(capsys, "diff", tmp_path / "a.txt", tmp_path / "a.txt", "--fail-under", score)
+def test_what_is_no_score_is_refused(a_b: tuple[Path, Path], capsys: Capture, score: str) -> None:
+    done = run(capsys, "diff", *a_b, "--fail-under", score)
     assert done.status == 2
     assert "--fail-under" in done.err
 

@@ -18,11 +18,11 @@ from typer.testing import CliRunner
 from colde_cli.commands.app import app
 from colde_cli.scoring.config import PARTS
 
-pytestmark = [needs("scipy"), pytest.mark.usefixtures("kept_cache")]
+pytestmark = needs("scipy")
 
 Capture = pytest.CaptureFixture[str]
 MODEL = "colde-minilm-l6"
-QUICK = ["--bootstrap", "40", "--no-cache", "--device", "cpu"]
+QUICK = ["--bootstrap", "40", "--device", "cpu"]
 BASELINES = ["TF-IDF", "BM25", "mean", "centred mean", "max-mean"]
 
 
@@ -196,7 +196,7 @@ def test_models_of_other_systems_are_measured_and_calibrated(capsys: Capture, da
     assert set(field["robustness"]) == {"tower", MODEL}
     # Nothing is stored with it.
     assert field["results"][0]["calibration_from"] == "validation"
-    assert run(capsys, "calibrate", tower, *data, "--no-cache").status == 0
+    assert run(capsys, "calibrate", tower, *data).status == 0
     result = run(capsys, "evaluate", tower, *data, *QUICK, "--format", "json")
     (again,) = json.loads(result.out)["fields"]
     assert again["results"][0]["calibration_from"] == "model"

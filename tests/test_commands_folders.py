@@ -15,7 +15,6 @@ from command_line import OTHER, ROOT, V1, V2, check_trouble, run, run_json, vali
 
 Capture = pytest.CaptureFixture[str]
 DATA = ROOT / "tests" / "data"
-pytestmark = pytest.mark.usefixtures("kept_cache")
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import pytest
 from command_line import V1, V2, run, run_json, validate
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.usefixtures("kept_cache")
 
 
 @pytest.mark.slow

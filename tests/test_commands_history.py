@@ -9,7 +9,6 @@ import pytest
 from command_line import V1, V2, check_trouble, run, validate
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.usefixtures("kept_cache")
 
 
 @pytest.mark.slow

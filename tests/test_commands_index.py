@@ -97,6 +97,7 @@ def test_an_index_that_was_killed_before_its_tables_were_made(capsys: Capture, c
     assert "3 documents, 3 added" in run(capsys, "index", "corpus", "-o", "empty.colde").err
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_the_table_says_what_was_done_and_how_long_it_took(capsys: Capture, corpus: Path) -> None:
     first = run(capsys, "index", "corpus", "-o", "papers.colde", "-v")
     assert first.out == ""

@@ -20,7 +20,6 @@ from colde_cli.similarity.tracked_changes import Flow, tracked_text
 from colde_cli.views.word.merged_file import read_reviewer
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.usefixtures("kept_cache")
 
 BASE = """# Lease
 

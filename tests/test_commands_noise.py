@@ -10,7 +10,6 @@ import pytest
 from command_line import OTHER, V1, V2, check_trouble, run, validate
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.usefixtures("kept_cache")
 
 LAW = "This Agreement shall be governed by the laws of the State of New York."
 SECRET = "Each party shall keep the terms of this Agreement secret for three years after it has ended."

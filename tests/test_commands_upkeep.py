@@ -105,7 +105,7 @@ def test_bad_folders_do_not_hide_the_good_ones(
         assert isinstance(runner.invoke(app, ["models", str(tmp_path / name)]).exception, ModelError)
 
 
-def test_cache_commands() -> None:
+def test_cache_commands(own_cache: None) -> None:
     with Cache.open() as kept:
         kept.put({b"key": bytes(10_000)})
         path = kept.path
@@ -115,9 +115,8 @@ def test_cache_commands() -> None:
     assert not path.exists()
 
 
-def test_clearing_the_cache_deletes_nothing_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path / "cache"))
-    theirs = tmp_path / "cache" / "mine" / "p.txt"
+def test_clearing_the_cache_deletes_nothing_of_others(own_cache: None, tmp_path: Path) -> None:
+    theirs = tmp_path / "own cache" / "mine" / "p.txt"
     theirs.parent.mkdir(parents=True)
     theirs.write_text("Keep me.")
     run("cache", "clear")

@@ -33,7 +33,6 @@ from colde_cli.scoring.score import part_score
 FIELD = Field(learned(), statistics())
 WITHIN = Measure(FIELD, WEIGHTS)
 MANY = [made(seed) for seed in range(100)]
-NOTHING = Terms(np.zeros(0, np.int32), np.zeros(0, np.float32))
 
 
 def wordy(seed: int, words: int) -> Terms:

@@ -239,9 +239,7 @@ def test_an_index_is_sent_to_a_shared_one(
     assert sorted(texts) == sorted([text(60), text(61)])
 
 
-def test_commands_over_a_shared_index(
-    corpus: Path, place: str, capsys: pytest.CaptureFixture[str], kept_cache: None
-) -> None:
+def test_commands_over_a_shared_index(corpus: Path, place: str, capsys: pytest.CaptureFixture[str]) -> None:
     said = run(capsys, "index", corpus, "-o", place)
     assert said.status == 0
     assert said.err.endswith(f"{place}: 13 documents, 13 added.\n")

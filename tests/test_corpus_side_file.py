@@ -39,11 +39,6 @@ def corpus(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def encoder(cached_encoder: Encoder) -> Encoder:
-    return cached_encoder
-
-
-@pytest.fixture
 def index(corpus: Path, encoder: Encoder) -> Path:
     folder = corpus.parent / "papers.colde"
     update_index(folder, [corpus], encoder)

@@ -26,7 +26,6 @@ def numbers(text: str) -> list[float]:
     return [float(number.rstrip("%")) / (100 if number.endswith("%") else 1) for number in found]
 
 
-@pytest.mark.usefixtures("kept_cache")
 def test_the_readme_shows_what_rank_prints(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "100")

@@ -16,7 +16,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", PAGE, re.DO
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept_cache: None) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the examples in it, to work in."""
     (tmp_path / "examples").mkdir()
     for file in (ROOT / "examples").glob("*.pdf"):

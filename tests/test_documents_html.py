@@ -188,9 +188,6 @@ def test_odd_pages(body: str) -> None:
     assert "deep" in parse(body).text
 
 
-WORDS = st.text("abcdefgäß<&>'\" ", min_size=1, max_size=30).filter(str.strip)
-
-
 MARKS = (
     *("<p>", "</p>", "<table>", "<tr>", "<td>", "</table>", "<h2>", "</h1>", "<li>", "<ol>", "</ol>", "x"),
     *("<br>", "<pre>", "<section>", "&#0;", "</body>", "<caption>", "<b>", "</b>", "<!--x-->"),

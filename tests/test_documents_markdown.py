@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from read_documents import beside, check_same, check_traced, everything, headings, structure, unread
 
-from colde_cli.documents.document import Document, Part, SectionKind
+from colde_cli.documents.document import Document, SectionKind
 from colde_cli.documents.markdown import MAX_NESTING, read_markdown
 from colde_cli.documents.outside import OutsideKind, PartKind
 from colde_cli.errors import LimitError, NoTextError, UnsupportedFormatError
@@ -282,16 +282,6 @@ def test_every_word_stands_in_the_body_or_outside_it(pieces: list[str]) -> None:
     numbered = [f" word{number} " if piece == " word " else piece for number, piece in enumerate(pieces)]
     document = markdown("".join(["first\n\n", *numbered]))
     assert {piece.strip() for piece in numbered if "word" in piece} <= set(everything(document).split())
-
-
-simple = st.text(st.sampled_from("abcdefgh"), min_size=1, max_size=12)
-paragraphs = st.lists(st.lists(simple, min_size=1, max_size=6).map(" ".join), min_size=1, max_size=4)
-parts = st.builds(
-    lambda heading, body, level: Part(heading, "\n\n".join(body), level),
-    simple,
-    paragraphs,
-    st.integers(1, 6),
-)
 
 
 lines = st.lists(st.text("ab1. #>-=_*~`\\[](<!&;|:^\t", max_size=20), max_size=12).map("\n".join)

@@ -409,9 +409,6 @@ def test_encrypted_files_and_odd_compression(path: Path) -> None:
         read(write_odt(path.with_suffix(".odt"), odt_files.p("a"), parts=locked))
 
 
-WORDS = st.text("abcdefgäß<&> ", min_size=1, max_size=30).filter(str.strip)
-
-
 @in_both
 def test_a_document_without_text(path: Path, made: Format) -> None:
     with pytest.raises(NoTextError, match="holds no text"):

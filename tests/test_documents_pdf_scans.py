@@ -77,6 +77,7 @@ def test_a_scan_reads_as_the_page_it_was_made_of(tmp_path: Path, lease: Path, qu
 
 
 @needs_ocr
+@pytest.mark.usefixtures("own_cache")
 @pytest.mark.slow
 def test_a_digit_that_differs_is_a_change_and_verify_asks_for_leave(
     tmp_path: Path, lease: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
@@ -161,10 +162,9 @@ def test_every_line_has_one_place_in_the_order(boxes: list[tuple[float, float, f
 @needs_ocr
 @pytest.mark.slow
 def test_what_was_read_in_one_mode_is_never_taken_for_another(
-    tmp_path: Path, lease: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, lease: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, own_cache: None
 ) -> None:
     monkeypatch.delenv("COLDE_OCR")  # which the tests set
-    monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path / "cache"))
     corpus, index = tmp_path / "corpus", tmp_path / "corpus.colde"
     corpus.mkdir()
     scan(corpus / "scan.pdf", lease)
@@ -197,9 +197,8 @@ def test_what_was_read_in_one_mode_is_never_taken_for_another(
 @needs_ocr
 @pytest.mark.slow
 def test_a_page_that_ends_the_engine_costs_that_page_alone(
-    tmp_path: Path, lease: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_cache: None
 ) -> None:
-    monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(scans, "ENGINE", "failing_ocr_engine")
     pages = printed(tmp_path / "four.pdf", *([Printed(72, 700, f"Page {name} of the lease")] for name in "ABCD"))
     document = read(scan(tmp_path / "scan.pdf", pages), ocr="auto")

@@ -24,10 +24,11 @@ graph_shape_flat graph_shape_scalar graph_shape_rows graph_doubles graph_nan
 graph_huge_values graph_cycle graph_external_above graph_external_absolute graph_external_length graph_head_attention
 graph_head_rows graph_head_nan
 array_lexicon_cut array_pickle array_large_shape array_lexicon_short array_domains_huge
+config_missing tokenizer_missing graph_document_missing
 weights_cut weights_shards_outside file_pipe_config file_locked_lexicon file_loop_tokenizer
 tower_shape_none tower_packing_0 tower_row_tokens_3
 """.split()
-OPENED = "config_unknown_0 calibration_steep graph_good file_above tower_good".split()
+OPENED = "config_unknown_0 calibration_steep graph_good graph_chunk_missing file_above tower_good".split()
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 

@@ -199,20 +199,22 @@ def positioned_model(folder: Path) -> tuple[Colde, str]:
     return model, backbone.tokenizer
 
 
-def exported(model: Colde, tokenizer: str, folder: Path) -> Path:
-    """The model as a folder with an fp32 graph."""
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def positioned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Colde, str, Path]:
+    """The model, its tokenizer, and both as a folder with an fp32 graph."""
+    folder = tmp_path_factory.mktemp("positioned")
+    model, tokenizer = positioned_model(folder / "backbone")
     (folder / CONFIG).write_text(model.config.to_json(), encoding="utf-8")
     (folder / TOKENIZER).write_text(tokenizer, encoding="utf-8")
     save_weights(model, folder)
     export_model(folder, precisions=("fp32",))
-    return folder
+    return model, tokenizer, folder
 
 
-def test_positioned_documents_are_served_as_they_were_trained(tmp_path: Path) -> None:
-    model, tokenizer = positioned_model(tmp_path / "backbone")
-    folder = exported(model, tokenizer, tmp_path / "model")
-
+def test_positioned_documents_are_served_as_they_were_trained(
+    positioned: tuple[Colde, str, Path], tmp_path: Path
+) -> None:
+    model, tokenizer, folder = positioned
     documents = [item.document for item in read_data([write_documents(tmp_path / "data.jsonl")]).documents]
     chosen = documents[:4]
     store = chunk_documents(chosen, tokenizer, model.config.chunk_tokens)
@@ -234,9 +236,10 @@ def test_positioned_documents_are_served_as_they_were_trained(tmp_path: Path) ->
     np.testing.assert_allclose(cached, trained, atol=1e-4)
 
 
-def test_a_chunk_in_another_place_is_another_entry_of_the_cache(tmp_path: Path) -> None:
-    model, tokenizer = positioned_model(tmp_path / "backbone")
-    folder = exported(model, tokenizer, tmp_path / "model")
+def test_a_chunk_in_another_place_is_another_entry_of_the_cache(
+    positioned: tuple[Colde, str, Path], tmp_path: Path
+) -> None:
+    model, _, folder = positioned
     document = read_data([write_documents(tmp_path / "data.jsonl")]).documents[0].document
     with Cache(tmp_path / "cache", 10**9) as cache:
         encoder = Encoder.load(folder, device="cpu", precision="fp32", cache=cache)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_up import CENTRE, CONFIG, SIZE, WEIGHTS, domain_fields, learned, made, opening_of, statistics, unit
 
@@ -313,21 +313,12 @@ MANY = [made(seed, law=seed % 5 / 4) for seed in range(600)]
 """More than two blocks."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("field", [None, FIELD, FIELDS], ids=["model", "field", "domains"])
-@settings(max_examples=8)
-@given(st.integers(0, 50), st.floats(0, 1))
-def test_scores_are_those_of_single_pairs(field: Field | DomainFields | None, seed: int, law: float) -> None:
-    query, documents = made(seed, law), MANY[:40]
-    single = document_scores([query] * len(documents), documents, CONFIG, field)
-    assert scores_with_many(query, documents, CONFIG, field) == pytest.approx(single, abs=1e-6)
-
-
-@pytest.mark.parametrize("field", [None, FIELD, FIELDS], ids=["model", "field", "domains"])
-def test_blocks_do_not_show(field: Field | DomainFields | None) -> None:
-    query = made(1)
-    single = document_scores([query] * len(MANY), MANY, CONFIG, field)
-    assert scores_with_many(query, MANY, CONFIG, field) == pytest.approx(single, abs=1e-6)
+def test_scores_are_those_of_single_pairs_and_blocks_do_not_show(field: Field | DomainFields | None) -> None:
+    laws = [(made(seed, law), MANY[:40]) for seed, law in ((0, 0.0), (13, 0.3), (27, 0.7), (50, 1.0))]
+    for query, documents in (*laws, (made(1), MANY)):
+        single = document_scores([query] * len(documents), documents, CONFIG, field)
+        assert scores_with_many(query, documents, CONFIG, field) == pytest.approx(single, abs=1e-6)
     assert scores_with_many(query, MANY[:1], CONFIG, field) == pytest.approx(single[:1], abs=1e-6)
     assert scores_with_many(query, [], CONFIG, field).shape == (0,)
 

@@ -26,9 +26,8 @@ DROP = """([name, text]) => {
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    cache = str(tmp_path_factory.mktemp("cache"))
     folder = small_corpus(tmp_path_factory.mktemp("served") / "papers")
-    with running(folder, *PATIENT, COLDE_CACHE_DIR=cache) as (found, _):
+    with running(folder, *PATIENT) as (found, _):
         yield found
 
 

@@ -27,20 +27,13 @@ TOKEN = "correct horse battery"
 
 
 @pytest.fixture(scope="module")
-def kept(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
-    """The shipped model with a cache, as the command opens it."""
-    cache = Cache(tmp_path_factory.mktemp("vectors"), 10**9)
-    return Encoder.load(model_folder, device="cpu", cache=cache)
-
-
-@pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small_corpus(tmp_path_factory.mktemp("served") / "secret-place")
 
 
 @pytest.fixture(scope="module")
-def service(folder: Path, kept: Encoder) -> Iterator[Any]:
-    with client(folder, kept) as found:
+def service(folder: Path, encoder: Encoder) -> Iterator[Any]:
+    with client(folder, encoder) as found:
         yield found
 
 
@@ -110,13 +103,13 @@ def test_a_document_of_the_corpus_is_ranked_without_itself(service: Any) -> None
 
 
 @pytest.mark.slow
-def test_an_index_is_served_without_its_files(folder: Path, service: Any, kept: Encoder, tmp_path: Path) -> None:
+def test_an_index_is_served_without_its_files(folder: Path, service: Any, encoder: Encoder, tmp_path: Path) -> None:
     copies = shutil.copytree(folder, tmp_path / "secret-place")
-    colde_cli.Model(kept).index(tmp_path / "secret-index.colde", copies)
+    colde_cli.Model(encoder).index(tmp_path / "secret-index.colde", copies)
     shutil.rmtree(copies)
     asked = {"explain": "true", "k": "5"}
     pair = {"document_a": "field-study-v1.pdf", "document_b": "field-study-v2.pdf"}
-    with client(tmp_path / "secret-index.colde", kept) as indexed:
+    with client(tmp_path / "secret-index.colde", encoder) as indexed:
         for path, sent in (("/v1/rank", asked), ("/v1/rank", {**asked, "document": "field-study-v2.pdf"})):
             files = None if "document" in sent else {"file": study()}
             there = valid("colde.rank.1", service.post(path, files=files, data=sent))
@@ -140,13 +133,13 @@ def test_an_index_is_served_without_its_files(folder: Path, service: Any, kept: 
         assert "secret" not in lost.text
 
 
-def test_documents_of_two_folders_have_names_of_their_own(kept: Encoder, tmp_path: Path) -> None:
+def test_documents_of_two_folders_have_names_of_their_own(encoder: Encoder, tmp_path: Path) -> None:
     folders = [tmp_path / "one" / "papers", tmp_path / "two" / "papers"]
     for place in folders:
         place.mkdir(parents=True)
         (place / "a.md").write_bytes(QUERY + place.parent.name.encode())
-    colde_cli.Model(kept).index(tmp_path / "i.colde", folders)
-    with client(tmp_path / "i.colde", kept) as indexed:
+    colde_cli.Model(encoder).index(tmp_path / "i.colde", folders)
+    with client(tmp_path / "i.colde", encoder) as indexed:
         names = [item["path"] for item in indexed.get("/v1/documents").json()["documents"]]
         assert names == ["papers-2/a.md", "papers/a.md"]
         for name in names:
@@ -154,10 +147,10 @@ def test_documents_of_two_folders_have_names_of_their_own(kept: Encoder, tmp_pat
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="file names are Unicode there")
-def test_a_name_that_is_no_text_can_be_asked_for(kept: Encoder, tmp_path: Path) -> None:
+def test_a_name_that_is_no_text_can_be_asked_for(encoder: Encoder, tmp_path: Path) -> None:
     for name in (b"caf\xe9.md", b"b.md"):
         Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_bytes(QUERY + name[:1])
-    with client(tmp_path, kept) as odd:
+    with client(tmp_path, encoder) as odd:
         names = [item["path"] for item in odd.get("/v1/documents").json()["documents"]]
         assert names == ["b.md", "caf\\udce9.md"]
         body = valid("colde.rank.1", odd.post("/v1/rank", data={"document": names[1]}))
@@ -168,14 +161,14 @@ def test_a_name_that_is_no_text_can_be_asked_for(kept: Encoder, tmp_path: Path) 
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory, kept: Encoder) -> Iterator[tuple[Any, Any]]:
+def both(tmp_path_factory: pytest.TempPathFactory, encoder: Encoder) -> Iterator[tuple[Any, Any]]:
     """The service over a folder, all of whose files but one are old, and over its index."""
     base = tmp_path_factory.mktemp("dated")
     folder = small_corpus(base / "secret-place")
     for path in (folder / "field-study-v2.pdf", folder / "notes" / HOSTILE):
         os.utime(path, (1_500_000_000, 1_500_000_000))
-    colde_cli.Model(kept).index(base / "secret-index.colde", folder)
-    with client(folder, kept) as one, client(base / "secret-index.colde", kept) as other:
+    colde_cli.Model(encoder).index(base / "secret-index.colde", folder)
+    with client(folder, encoder) as one, client(base / "secret-index.colde", encoder) as other:
         yield one, other
 
 
@@ -220,7 +213,7 @@ def test_a_file_that_is_named_like_one_of_the_corpus_is_not_taken_for_it(
         assert body["query"]["path"] == "field-study-v2.pdf"
 
 
-def test_a_link_that_leads_out_of_the_corpus_is_no_document(kept: Encoder, tmp_path: Path) -> None:
+def test_a_link_that_leads_out_of_the_corpus_is_no_document(encoder: Encoder, tmp_path: Path) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     for place in (inside, outside):
         place.mkdir()
@@ -228,7 +221,7 @@ def test_a_link_that_leads_out_of_the_corpus_is_no_document(kept: Encoder, tmp_p
     (inside / "link.md").symlink_to(outside / "pump.md")
     (inside / "folder").symlink_to(outside)
     (inside / "again.md").symlink_to(inside / "pump.md")
-    with client(inside, kept) as service:
+    with client(inside, encoder) as service:
         listed = service.get("/v1/documents").json()["documents"]
         assert [item["path"] for item in listed] == ["again.md"]
         for name in ("link.md", "folder/pump.md"):
@@ -237,10 +230,10 @@ def test_a_link_that_leads_out_of_the_corpus_is_no_document(kept: Encoder, tmp_p
         assert [hit["path"] for hit in found["results"]] == ["again.md"]
 
 
-def test_a_folder_with_a_file_named_like_that_of_an_index_is_a_folder(kept: Encoder, tmp_path: Path) -> None:
+def test_a_folder_with_a_file_named_like_that_of_an_index_is_a_folder(encoder: Encoder, tmp_path: Path) -> None:
     (tmp_path / "pump.md").write_bytes(QUERY)
     (tmp_path / INDEX_FILE).write_bytes(b"another program's file")
-    with client(tmp_path, kept) as service:
+    with client(tmp_path, encoder) as service:
         assert [item["path"] for item in service.get("/v1/documents").json()["documents"]] == ["pump.md"]
 
 
@@ -364,8 +357,8 @@ def test_other_bodies_addresses_and_methods(service: Any) -> None:
     problem(service.request("TRACE", "/v1/health"), 405, "method")
 
 
-def test_large_bodies_are_refused_by_their_length_and_by_their_bytes(folder: Path, kept: Encoder) -> None:
-    with client(folder, kept, upload_bytes=1000) as small:
+def test_large_bodies_are_refused_by_their_length_and_by_their_bytes(folder: Path, encoder: Encoder) -> None:
+    with client(folder, encoder, upload_bytes=1000) as small:
         large = b"x" * 300_000
         problem(small.post("/v1/rank", files={"file": ("a.txt", large)}), 413, "the most")
         kind = {"content-type": "multipart/form-data; boundary=b"}
@@ -387,9 +380,9 @@ def test_large_bodies_are_refused_by_their_length_and_by_their_bytes(folder: Pat
     ],
 )
 def test_each_address_takes_as_much_as_it_needs(
-    folder: Path, kept: Encoder, address: str, kind: str, most: int
+    folder: Path, encoder: Encoder, address: str, kind: str, most: int
 ) -> None:
-    with client(folder, kept, upload_bytes=500_000) as small:
+    with client(folder, encoder, upload_bytes=500_000) as small:
         for length, refused in ((most + 1, True), (most, False)):
             for body in (b"x" * length, iter([b"x" * (length // 4)] * 4 + [b"x" * (length % 4)])):
                 answer = small.post(address, content=body, headers={"content-type": kind})
@@ -424,9 +417,9 @@ def test_head_is_answered_as_get_without_the_body(service: Any) -> None:
     assert service.head("/v1/rank").status_code == 405
 
 
-def test_metrics_count_what_was_answered(folder: Path, kept: Encoder, tmp_path: Path) -> None:
+def test_metrics_count_what_was_answered(folder: Path, encoder: Encoder, tmp_path: Path) -> None:
     place = shutil.copytree(folder, tmp_path / "secret-place")
-    with client(place, kept, TOKEN) as closed:
+    with client(place, encoder, TOKEN) as closed:
         right = {"authorization": f"Bearer {TOKEN}"}
         assert closed.get("/v1/metrics").status_code == 401
         assert closed.get("/v1/ready").json() == {"status": "ready"}
@@ -464,8 +457,8 @@ def test_pages_of_others_cannot_send_forms(service: Any, headers: dict[str, str]
     assert service.post("/v1/rank", data=sent, headers=own).status_code == 200
 
 
-def test_a_token_is_asked_for(folder: Path, kept: Encoder) -> None:
-    with client(folder, kept, TOKEN) as closed:
+def test_a_token_is_asked_for(folder: Path, encoder: Encoder) -> None:
+    with client(folder, encoder, TOKEN) as closed:
         for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": f"Basic {TOKEN}"}):
             answer = closed.get("/v1/documents", headers=headers)
             problem(answer, 401, "Authorization: Bearer")
@@ -479,8 +472,8 @@ def test_a_token_is_asked_for(folder: Path, kept: Encoder) -> None:
         assert closed.get("/v1/health").json()["status"] == "ok"
 
 
-def test_the_page_lets_in_with_a_cookie_that_is_not_the_token(folder: Path, kept: Encoder) -> None:
-    with client(folder, kept, TOKEN) as closed:
+def test_the_page_lets_in_with_a_cookie_that_is_not_the_token(folder: Path, encoder: Encoder) -> None:
+    with client(folder, encoder, TOKEN) as closed:
         answer = closed.get("/", headers={"accept": "text/html"})
         assert (answer.status_code, answer.headers["location"]) == (303, "/login")
         wrong = closed.post("/login", data={"token": "wrong"})
@@ -495,7 +488,7 @@ def test_the_page_lets_in_with_a_cookie_that_is_not_the_token(folder: Path, kept
 
 
 def test_more_requests_than_places_are_told_to_come_again(
-    folder: Path, kept: Encoder, monkeypatch: pytest.MonkeyPatch
+    folder: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from colde_cli.service.corpus import ServedCorpus
 
@@ -508,7 +501,7 @@ def test_more_requests_than_places_are_told_to_come_again(
         return listing(corpus, glob)
 
     monkeypatch.setattr(ServedCorpus, "documents", slow)
-    with client(folder, kept, threads=1, waiting=0) as narrow:
+    with client(folder, encoder, threads=1, waiting=0) as narrow:
         first = threading.Thread(target=narrow.get, args=("/v1/documents",))
         first.start()
         assert busy.wait(120)
@@ -524,7 +517,7 @@ def test_more_requests_than_places_are_told_to_come_again(
 
 
 def test_a_request_has_a_time_limit_and_leaves_no_work_behind(
-    folder: Path, kept: Encoder, monkeypatch: pytest.MonkeyPatch
+    folder: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from colde_cli.service.corpus import ServedCorpus
 
@@ -541,7 +534,7 @@ def test_a_request_has_a_time_limit_and_leaves_no_work_behind(
 
     monkeypatch.setattr(ServedCorpus, "rank", endless)
     for seconds in (0.5, 5, 50, 500):
-        with client(folder, kept, seconds=seconds) as hasty:
+        with client(folder, encoder, seconds=seconds) as hasty:
             answer = hasty.post("/v1/rank", files={"file": ("q.md", QUERY)})
             if begun.is_set():  # else the machine was too busy to begin in time
                 problem(answer, 503, f"longer than {seconds:g} seconds")

@@ -122,9 +122,9 @@ def test_an_agent_compares_and_reads_on() -> None:
 
 
 @pytest.mark.slow
-def test_an_agent_ranks_a_folder_and_an_index(tmp_path: Path, cached_encoder: Encoder) -> None:
+def test_an_agent_ranks_a_folder_and_an_index(tmp_path: Path, encoder: Encoder) -> None:
     folder = small_corpus(tmp_path / "papers")
-    Model(cached_encoder).index(tmp_path / "papers.colde", folder)
+    Model(encoder).index(tmp_path / "papers.colde", folder)
     (folder / INDEX_FILE).write_bytes(b"another program's file")
 
     async def talk(client: Any) -> None:
@@ -177,14 +177,14 @@ def test_nothing_outside_the_folders_is_read(tmp_path: Path) -> None:
     with_client(talk, inside)
 
 
-def test_a_relative_path_begins_at_the_first_folder_that_has_it(tmp_path: Path, cached_encoder: Encoder) -> None:
+def test_a_relative_path_begins_at_the_first_folder_that_has_it(tmp_path: Path, encoder: Encoder) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     for folder, name in ((one, "a.md"), (two, "b.md"), (two, "a.md")):
         folder.mkdir(exist_ok=True)
         (folder / name).write_text("# Pumps\n\nThe pump lifts water into the tower.\n")
     (one / "c.md").symlink_to(tmp_path / "outside.md")
     (tmp_path / "outside.md").write_text("# Secret\n\nThe pump lifts water at night.\n")
-    library = Library([one, two], Model(cached_encoder))
+    library = Library([one, two], Model(encoder))
     assert library.path("a.md") == one / "a.md"
     assert library.path("b.md") == two / "b.md"
     assert library.path(str(two / "a.md")) == two / "a.md"
@@ -198,7 +198,7 @@ def test_a_relative_path_begins_at_the_first_folder_that_has_it(tmp_path: Path, 
 
 
 def test_a_folder_that_cannot_be_listed_is_named(
-    tmp_path: Path, cached_encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To clients of the service and to agents: their rankings say that they are not of everything."""
     for name in ("a.md", "b.md"):
@@ -212,10 +212,10 @@ def test_a_folder_that_cannot_be_listed_is_named(
         return list_folder(folder)
 
     monkeypatch.setattr(os, "scandir", scandir)
-    model = Model(cached_encoder)
+    model = Model(encoder)
     for ranking in (
         Library([tmp_path], model).rank("a.md", str(tmp_path), Wanted()),
-        ServedCorpus(tmp_path, cached_encoder).rank(model.encode(tmp_path / "a.md"), Wanted()),
+        ServedCorpus(tmp_path, encoder).rank(model.encode(tmp_path / "a.md"), Wanted()),
     ):
         assert [Path(hit.path).name for hit in ranking.results] == ["b.md"]
         assert [(item.path, item.reason) for item in ranking.skipped] == [(str(shut), "Permission denied")]
@@ -256,7 +256,7 @@ def test_standard_output_is_the_protocols_alone(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("most", [1000, 3000, 50_000])
-def test_answers_keep_their_room_and_read_every_character(cached_encoder: Encoder, tmp_path: Path, most: int) -> None:
+def test_answers_keep_their_room_and_read_every_character(encoder: Encoder, tmp_path: Path, most: int) -> None:
     file = tmp_path / "long.md"
     words = " ".join(f"word{number}" for number in range(3000))
     file.write_text(f"# Long \U0001f4a7 & {'x' * 300}\n\nShort.\n\n{words}\n\n- a\n- b\n\nThe end.\n")
@@ -273,15 +273,15 @@ def test_answers_keep_their_room_and_read_every_character(cached_encoder: Encode
             break
     assert " ".join(texts.values()).split() == re.sub(r"\s+", " ", " ".join(texts.values())).split()
     assert words.split() == [word for text in texts.values() for word in text.split() if word.startswith("word")]
-    comparison = Model(cached_encoder).compare(read(file), read(file), ignore=IgnoreOptions(case=True))
+    comparison = Model(encoder).compare(read(file), read(file), ignore=IgnoreOptions(case=True))
     assert len(str(comparison_answer(comparison, most))) <= most
     assert pairs_answer(comparison, most).passages == []
     assert pairs_answer(comparison, most, changed=False).passages
 
 
 @pytest.mark.slow
-def test_a_page_of_the_first_document_begins_the_changes(cached_encoder: Encoder) -> None:
-    comparison = Model(cached_encoder).compare(EXAMPLES / V1, EXAMPLES / V2)
+def test_a_page_of_the_first_document_begins_the_changes(encoder: Encoder) -> None:
+    comparison = Model(encoder).compare(EXAMPLES / V1, EXAMPLES / V2)
     found = pairs_answer(comparison, 3000, page=6).passages
     assert re.match(r"A p. 6", found[0].place)
     with pytest.raises(OptionError, match="pages 1 to 9"):
@@ -337,10 +337,10 @@ def test_a_call_is_cancelled_tells_how_far_it_is_and_holds_up_no_other(
     assert told == sorted(told)
 
 
-def test_a_comparison_is_remembered_until_a_file_changes(cached_encoder: Encoder, tmp_path: Path) -> None:
+def test_a_comparison_is_remembered_until_a_file_changes(encoder: Encoder, tmp_path: Path) -> None:
     for name in ("a.md", "b.md"):
         (tmp_path / name).write_text(f"# Pumps\n\nThe pump {name} lifts water into the tower.\n")
-    library = Library([tmp_path], Model(cached_encoder))
+    library = Library([tmp_path], Model(encoder))
     first = library.compare("a.md", "b.md")
     assert library.compare(str(tmp_path / "a.md"), "./b.md") is first
     (tmp_path / "b.md").write_text("# Pumps\n\nNothing of the kind stands here any more, at all.\n")

@@ -32,13 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tmp_path_factory.mktemp("cache"))
-
-
-@pytest.fixture(scope="module")
-def address(folder: Path, cache: str) -> Iterator[str]:
-    with running(folder, *PATIENT, COLDE_CACHE_DIR=cache) as (found, _):
+def address(folder: Path) -> Iterator[str]:
+    with running(folder, *PATIENT) as (found, _):
         yield found
 
 
@@ -75,9 +70,9 @@ def healthy(address: str) -> bool:
 
 
 @pytest.mark.slow
-def test_a_file_that_cannot_be_read_is_not_counted_as_served(folder: Path, cache: str) -> None:
+def test_a_file_that_cannot_be_read_is_not_counted_as_served(folder: Path) -> None:
     command = [sys.executable, "-m", "colde_cli", "serve", str(folder), "--port", "0", "--device", "cpu"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "COLDE_CACHE_DIR": cache}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, encoding="utf-8") as process:
         assert process.stderr
         said = [process.stderr.readline()]
@@ -98,9 +93,9 @@ def test_an_upload_is_ranked(address: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_slow_client_is_told_so_and_holds_nobody_up(folder: Path, cache: str) -> None:
+def test_a_slow_client_is_told_so_and_holds_nobody_up(folder: Path) -> None:
     body = body_of("q.md", QUERY)
-    with running(folder, "--timeout", "3s", COLDE_CACHE_DIR=cache) as (address, _), connect(address) as slow:
+    with running(folder, "--timeout", "3s") as (address, _), connect(address) as slow:
         slow.sendall(head_of(address, len(body)) + body[:40])
         assert healthy(address)
         status, sent = answer(slow)
@@ -149,7 +144,7 @@ def test_a_shared_index_is_served(tmp_path: Path) -> None:
     pytest.importorskip("lance")
     place = tmp_path / "papers.lance"
     assert run_here("index", EXAMPLES / "field-study-v1.pdf", "-o", place).status == 0
-    with running(place, *PATIENT, COLDE_CACHE_DIR=str(tmp_path / "cache")) as (address, _):
+    with running(place, *PATIENT) as (address, _):
         assert healthy(address)
 
 
@@ -168,10 +163,10 @@ def test_without_the_extra_the_command_says_how_to_get_it(tmp_path: Path, comman
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
-def test_ctrl_c_ends_it_quietly_and_the_port_is_free_again(folder: Path, cache: str) -> None:
+def test_ctrl_c_ends_it_quietly_and_the_port_is_free_again(folder: Path) -> None:
     # At an address where nobody else listens: at the usual one another test could take the port that is free again.
     own = f"127.{os.getpid() >> 8 & 127}.{os.getpid() & 255}.7" if sys.platform == "linux" else "127.0.0.1"
-    with running(folder, "--host", own, COLDE_CACHE_DIR=cache) as (address, process):
+    with running(folder, "--host", own) as (address, process):
         assert healthy(address)
         process.send_signal(signal.SIGINT)
         assert process.wait(120) == 0
@@ -224,8 +219,8 @@ def test_fifty_clients_of_small_requests_are_all_served(address: str) -> None:
 
 
 @pytest.mark.slow
-def test_hundreds_of_made_up_requests_break_nothing_and_write_no_log(folder: Path, cache: str) -> None:
-    with running(folder, *PATIENT, COLDE_CACHE_DIR=cache) as (address, process), ThreadPoolExecutor(1) as reader:
+def test_hundreds_of_made_up_requests_break_nothing_and_write_no_log(folder: Path) -> None:
+    with running(folder, *PATIENT) as (address, process), ThreadPoolExecutor(1) as reader:
         assert process.stderr
         said = reader.submit(process.stderr.read)
         send_made_up_requests(address)

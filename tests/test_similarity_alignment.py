@@ -141,9 +141,9 @@ def test_labels_of_equations_that_were_only_renumbered_are_not_flagged() -> None
     assert (told.a, told.b) == ("6", "60")
 
 
-def test_a_short_passage_that_is_all_date_is_flagged(cached_encoder: Encoder) -> None:
+def test_a_short_passage_that_is_all_date_is_flagged(encoder: Encoder) -> None:
     a, b = (document(PUMP, f"Draft version {date}", TAX) for date in ("September 20, 2018", "February 7, 2021"))
-    (pair,) = [pair for pair in align(a, b, cached_encoder).pairs if pair.edits]
+    (pair,) = [pair for pair in align(a, b, encoder).pairs if pair.edits]
     assert [(flag.kind.value, flag.a) for flag in pair.flags] == [("date", "September 20, 2018")]
 
 
@@ -198,7 +198,7 @@ def test_the_other_way_round_is_the_mirror_image(a: list[str], b: list[str]) -> 
 
 
 @pytest.mark.parametrize("kind", [SectionKind.BODY, SectionKind.REFERENCES])
-def test_references_are_matched_by_their_words_alone(kind: SectionKind, cached_encoder: Encoder) -> None:
+def test_references_are_matched_by_their_words_alone(kind: SectionKind, encoder: Encoder) -> None:
     kept = "Orme, R. The tide gauge of the old harbour, and how to read it. Annals of the Coast, 2011."
     one, other = (
         assemble(
@@ -214,7 +214,7 @@ def test_references_are_matched_by_their_words_alone(kind: SectionKind, cached_e
             ),
         )
     )
-    states = [pair.state for pair in align(one, other, cached_encoder).pairs]
+    states = [pair.state for pair in align(one, other, encoder).pairs]
     assert states.count(State.EDITED) == (kind is SectionKind.BODY)
     assert states.count(State.SAME) == 2
 
@@ -248,8 +248,8 @@ class Versions:
 
 
 @pytest.fixture(scope="module")
-def versions(cached_encoder: Encoder) -> Versions:
-    return Versions(cached_encoder)
+def versions(encoder: Encoder) -> Versions:
+    return Versions(encoder)
 
 
 def test_sections_of_the_examples(versions: Versions) -> None:

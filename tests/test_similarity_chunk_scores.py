@@ -123,10 +123,10 @@ FIELDS = (
 
 
 def test_sections_that_share_a_passage_are_the_closest_and_paper_models_keep_the_cosine(
-    cached_encoder: Encoder,
+    encoder: Encoder,
 ) -> None:
     one, other = (
-        cached_encoder.encode(
+        encoder.encode(
             assemble(
                 f"{name}.txt",
                 name,
@@ -139,15 +139,15 @@ def test_sections_that_share_a_passage_are_the_closest_and_paper_models_keep_the
         )
         for name, text in zip("ab", FIELDS, strict=True)
     )
-    sections, chunks = tables(one, other, cached_encoder.config)
+    sections, chunks = tables(one, other, encoder.config)
     assert sections.shape == (len(one.document.sections), len(other.document.sections))
     row, column = np.unravel_index(int(sections.argmax()), sections.shape)
     assert {one.document.sections[row].heading, other.document.sections[column].heading} == {"2 Middle"}
-    paper = ModelConfig(cached_encoder.config.backbone, "bert", 8)
+    paper = ModelConfig(encoder.config.backbone, "bert", 8)
     plain, same = tables(one, other, paper)
     assert np.array_equal(plain, cosines(one.section_vectors, other.section_vectors))
     assert np.array_equal(same, chunks)
-    whole, _ = tables(one, one, cached_encoder.config)
+    whole, _ = tables(one, one, encoder.config)
     assert np.allclose(np.diag(whole), 1, atol=1e-5)
 
 

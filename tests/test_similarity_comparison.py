@@ -22,15 +22,15 @@ CHOIR = "The choir rehearses a requiem on Thursdays, and the altos are always la
 
 
 @pytest.fixture(scope="module")
-def comparison(cached_encoder: Encoder) -> Comparison:
+def comparison(encoder: Encoder) -> Comparison:
     a = assemble("a", "A", [Part("Pump", PUMP), Part("Tax", TAX)])
     b = assemble(
         "b",
         "B",
         [Part("Choir", CHOIR), Part("Tax", TAX.replace(" on ", "\n on ")), Part("Pump", PUMP + " Or so.")],
     )
-    one, other = cached_encoder.encode_many([a, b])
-    return compare_encodings(one, other, cached_encoder)
+    one, other = encoder.encode_many([a, b])
+    return compare_encodings(one, other, encoder)
 
 
 def test_shapes_and_rows(comparison: Comparison) -> None:
@@ -66,16 +66,16 @@ def test_what_was_added_and_dropped_has_no_counterpart(field_study: Comparison) 
     assert min(match.score for match in others) > 0.95
 
 
-def test_comparing_the_other_way_round_is_the_mirror_image(comparison: Comparison, cached_encoder: Encoder) -> None:
-    mirrored = compare_encodings(comparison.b, comparison.a, cached_encoder)
+def test_comparing_the_other_way_round_is_the_mirror_image(comparison: Comparison, encoder: Encoder) -> None:
+    mirrored = compare_encodings(comparison.b, comparison.a, encoder)
     assert mirrored.score == pytest.approx(comparison.score, abs=1e-6)
     assert np.allclose(mirrored.chunk_scores, comparison.chunk_scores.T, atol=1e-6)
     assert np.allclose(mirrored.attention[0], comparison.attention[1], atol=1e-5)
 
 
 @pytest.fixture(scope="module")
-def scores_alone(comparison: Comparison, cached_encoder: Encoder) -> Comparison:
-    return compare_encodings(comparison.a, comparison.b, cached_encoder, passages=False)
+def scores_alone(comparison: Comparison, encoder: Encoder) -> Comparison:
+    return compare_encodings(comparison.a, comparison.b, encoder, passages=False)
 
 
 def test_without_passages_the_scores_are_the_same_and_nothing_is_aligned(
@@ -96,13 +96,13 @@ def test_a_comparison_can_be_pickled(comparison: Comparison, scores_alone: Compa
 
 
 def test_passages_without_a_partner_in_wording_are_encoded_as_it_is_told(
-    comparison: Comparison, cached_encoder: Encoder
+    comparison: Comparison, encoder: Encoder
 ) -> None:
     told: list[int] = []
-    compare_encodings(comparison.a, comparison.b, cached_encoder, passages=False, progress=told.append)
+    compare_encodings(comparison.a, comparison.b, encoder, passages=False, progress=told.append)
     assert told == []
-    other = cached_encoder.encode(assemble("c", "C", [Part("Pump", "At night, water is lifted to the tower.")]))
-    compare_encodings(comparison.a, other, cached_encoder, progress=told.append)
+    other = encoder.encode(assemble("c", "C", [Part("Pump", "At night, water is lifted to the tower.")]))
+    compare_encodings(comparison.a, other, encoder, progress=told.append)
     assert sum(told) > 1
 
 

@@ -43,7 +43,6 @@ Brandt Brewing Ltd. ("BBL"). "Delivery Point" means the gate of the brewery.
 The Supplier shall bring the malt to the Delivery Point. BBL must pay the Supplier. Either party may terminate.
 The Supplier shall bear the risk up to the Delivery Point (the "Risk Line").
 """
-RULES = "The Supplier shall deliver the malt. The Customer must pay. Either may end it."
 
 
 @pytest.mark.parametrize(("pattern", "groups"), TABLES, ids=["duty", "scope", "quantity", "comparison", "exception"])

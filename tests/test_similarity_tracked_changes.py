@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import strategies as st
 
 from colde_cli.documents.document import Document, Part, Span, assemble
 from colde_cli.similarity.alignment import align
@@ -13,13 +12,6 @@ from colde_cli.similarity.tracked_changes import BREAK, TABLE_END, Anchor, Flow,
 SHORE = "The keeper rows out to the buoy. He counts the bells before the tide turns."
 PIER = "Ten lamps hang on the pier. The harbour master lights them at dusk."
 ROPE = "Every rope is tarred in spring. A worn rope is cut into mats."
-
-PARAGRAPHS = st.lists(
-    st.sampled_from([SHORE, PIER, ROPE, SHORE + " " + PIER, PIER.replace("Ten", "Twelve"), "None.", "ﬁne — “words”"]),
-    min_size=1,
-    max_size=4,
-)
-PARTS = st.lists(st.tuples(st.sampled_from(["", "1 Shore", "2 Pier", "Rope"]), PARAGRAPHS), min_size=1, max_size=4)
 
 
 def made(*parts: tuple[str, list[str]]) -> Document:

@@ -193,7 +193,7 @@ def test_what_cannot_be_annotated_is_refused_before_the_work(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_text_beside_a_pdf_is_left_out_with_a_word(capsys: Capture, tmp_path: Path, kept_cache: None) -> None:
+def test_a_text_beside_a_pdf_is_left_out_with_a_word(capsys: Capture, tmp_path: Path) -> None:
     text = tmp_path / "draft.txt"
     text.write_text(run(capsys, "text", OTHER).out.replace("thirty", "sixty"))
     result = run(capsys, "diff", text, OTHER, "--annotate", tmp_path / "out", "--format", "json")
@@ -224,7 +224,7 @@ def sheets(tmp_path_factory: pytest.TempPathFactory, field_study: Comparison) ->
 @POSIX
 @pytest.mark.parametrize("kind", ["side by side", "typeset"])
 def test_a_folder_that_may_not_be_written_is_told_with_the_name_of_the_output(
-    capsys: Capture, tmp_path: Path, kept_cache: None, kind: str
+    capsys: Capture, tmp_path: Path, kind: str
 ) -> None:
     other, closed = Path(V2), tmp_path / "closed"
     if kind == "typeset":
@@ -298,7 +298,7 @@ def test_values_of_forms_are_shown(tmp_path: Path) -> None:
     document.close()
 
 
-def test_the_command_writes_it(capsys: Capture, tmp_path: Path, kept_cache: None) -> None:
+def test_the_command_writes_it(capsys: Capture, tmp_path: Path) -> None:
     target = tmp_path / "redline.pdf"
     result = run(capsys, "diff", V1, V2, "--pages", "2-4", "-o", target)
     assert (result.status, result.out) == (1, "")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from command_line import run
-from hand_made import compared, document, hostile, shows_as_stored
-from hypothesis import given, settings
+from hand_made import compared, document
 
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.views.csv import PASSAGE_COLUMNS, RANKING_COLUMNS, comparison_csv
@@ -42,20 +41,6 @@ def test_a_row_for_every_pair() -> None:
         "only_a", "", "", "",
     )  # fmt: skip
     assert dropped["redline"] == ""
-
-
-@pytest.mark.slow
-@given(hostile())
-@settings(max_examples=40)
-def test_hostile_text_stays_in_its_cell_and_is_no_formula(comparison: Comparison) -> None:
-    text = comparison_csv(comparison)
-    found = rows(text)
-    assert len(found) == len(comparison.passages) == text.count("\r\n") - 1
-    for row in found:
-        assert tuple(row) == PASSAGE_COLUMNS
-        assert not any(cell.startswith(tuple("=+-@\t\r\n＝＋－＠")) for cell in row.values())
-        assert all(shows_as_stored(cell) for cell in row.values())
-    assert all(line.startswith('"') and line.endswith('"') for line in text.split("\r\n")[:-1])
 
 
 def test_pages_and_text_of_a_real_pair(field_study: Comparison) -> None:

@@ -6,27 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from hand_made import compared, document, hostile
-from hypothesis import given, settings
+from hand_made import compared, document
 
 from colde_cli.documents.reading import read
 from colde_cli.similarity.comparison import Comparison
-from colde_cli.views.github import MAX_WARNINGS, SourceLines, comparison_annotations
-from colde_cli.views.sentences import one_text
+from colde_cli.views.github import SourceLines, comparison_annotations
 
 COMMAND = re.compile(r"::(warning|notice) ((?:\w+=[^:,\r\n]*)(?:,\w+=[^:,\r\n]*)*)::([^\r\n]*)")
-
-
-@given(hostile())
-@settings(max_examples=40)
-def test_every_line_is_one_command(comparison: Comparison) -> None:
-    lines = comparison_annotations(comparison).split("\n")
-    assert lines.pop() == ""
-    found = [COMMAND.fullmatch(line) for line in lines]
-    assert all(found)
-    kinds = [match[1] for match in found if match]
-    warnings = min(MAX_WARNINGS, len(comparison.changes)) if one_text(comparison) else 0
-    assert kinds == ["warning"] * warnings + ["notice"]
 
 
 def test_two_different_texts_get_no_warnings(strangers: Comparison) -> None:

@@ -7,70 +7,21 @@ import re
 import runpy
 import tracemalloc
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import numpy as np
 import pytest
-from hand_made import compared, document, hostile
+from hand_made import compared, document
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colde_cli.scoring.score_table import ScoreTable
 from colde_cli.similarity.comparison import Comparison
-from colde_cli.similarity.pairs import State
 from colde_cli.views.json import comparison_blocks, comparison_json, text
 
 Value = dict[str, Any]
-Validator = jsonschema.Draft202012Validator
-
-
-@pytest.fixture(scope="module")
-def schema() -> Any:
-    return Validator(json.loads(files("colde_cli.views").joinpath("schemas/colde.diff.2.json").read_text("utf-8")))
-
-
-def check_passage(passage: Value) -> None:
-    state, a, b = passage["state"], passage["a"], passage["b"]
-    assert (a is None, b is None) == (state == "only_b", state == "only_a")
-    assert (passage["score"] is None) is (a is None or b is None)
-    assert passage["flags"] == list(dict.fromkeys(flag["kind"] for flag in passage["flagged"]))
-    assert len(passage["redline"]) == passage["edits"]
-    if state in ("same", "only_a", "only_b"):
-        assert passage["edits"] == 0
-        assert set(passage["flags"]) <= (set() if state == "same" else {"clause"})
-    if state == "edited":
-        assert passage["edits"] > 0
-    for edit in passage["redline"]:
-        deleted, inserted = a["text"][slice(*edit["a"])], b["text"][slice(*edit["b"])]
-        assert deleted or inserted
-        assert deleted == deleted.strip()
-    for flag in passage["flagged"]:
-        assert flag["a"] in (a or {"text": ""})["text"]
-        assert flag["b"] in (b or {"text": ""})["text"]
-        assert flag["a"] or flag["b"]
-
-
-@pytest.mark.slow
-@given(hostile())
-@settings(max_examples=40)
-def test_every_passage_is_as_the_contract_says(schema: Any, comparison: Comparison) -> None:
-    value = json.loads(comparison_json(comparison))
-    assert value == comparison.to_dict()
-    schema.validate(value)
-    for passage, pair in zip(value["passages"], comparison.passages, strict=True):
-        assert passage["score"] == (None if pair.score is None else round(pair.score, 6))
-    states = [passage["state"] for passage in value["passages"]]
-    counted = {state.value: states.count(state.value) for state in State}
-    assert {state: value["summary"][state] for state in counted} == counted
-    listed = [number for change in value["changes"] for number in change["passages"]]
-    assert sorted(listed) == [number for number, state in enumerate(states) if state != "same"]
-    weights = [change["weight"] for change in value["changes"]]
-    assert weights == sorted(weights, reverse=True)
-    for passage in value["passages"]:
-        check_passage(passage)
 
 
 def test_a_passage_that_moved_and_was_edited_is_moved_with_its_edits() -> None:
@@ -144,4 +95,4 @@ def test_the_files_of_the_schemas_are_built_from_the_outline() -> None:
     built = {f"{name.replace('/', '.')}.json": maker["written"](schema) for name, schema in maker["schemas"]().items()}
     assert built == {path.name: path.read_text("utf-8") for path in maker["FOLDER"].glob("*.json")}
     for text_of in built.values():
-        Validator.check_schema(json.loads(text_of))
+        jsonschema.Draft202012Validator.check_schema(json.loads(text_of))

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from command_line import run
-from hand_made import compared, document, hostile, shows_as_stored
-from hypothesis import given, settings
+from hand_made import compared, document
 from markdown_it import MarkdownIt
 
 from colde_cli.corpus.finding import Skipped
@@ -93,22 +92,6 @@ def test_a_table_of_scores_too_large_for_a_comment_is_left_out() -> None:
     assert "60 × 60" in text
     assert "too large" in text
     assert len(text) < 2000
-
-
-@pytest.mark.slow
-@given(hostile())
-@settings(max_examples=40)
-def test_hostile_text_stays_text(comparison: Comparison) -> None:
-    for level in ("all", "chunk"):
-        text = show(comparison, Format.MARKDOWN, level=level, top=5)
-        page = GFM.render(text)
-        assert elements(page) <= OURS
-        assert shows_as_stored(text.replace("\n", ""))
-        for opened, closed in (("<del>", "</del>"), ("<ins>", "</ins>"), ("<details>", "</details>")):
-            assert page.count(opened) == page.count(closed)
-        tables = re.findall(r"<table>.*?</table>", page, re.DOTALL)
-        for rows in (re.findall(r"<tr>.*?</tr>", found, re.DOTALL) for found in tables):
-            assert len({row.count("</td>") + row.count("</th>") for row in rows}) == 1
 
 
 def test_places_of_a_real_pair(field_study: Comparison) -> None:

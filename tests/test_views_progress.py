@@ -74,12 +74,7 @@ def on_a_terminal(tmp_path: Path, *arguments: str) -> str:
         stdout=subprocess.DEVNULL,
         stderr=theirs,
         cwd=tmp_path,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "TERM": "xterm",
-            "COLDE_CACHE_DIR": str(tmp_path / "cache"),
-        },
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
     )
     os.close(theirs)
     written = b""

@@ -1,77 +1,16 @@
-"""A ranking in the terminal and as Markdown, whatever titles and file names hold."""
+"""Rankings and families: what the pages and tables say of files."""
 
 from __future__ import annotations
 
 import csv
-import json
-import re
 from io import StringIO
 
-import pytest
-from hand_made import safe_page, safe_table, words
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from lxml import html
-from markdown_it import MarkdownIt
 
-from colde_cli.corpus.finding import Skipped
-from colde_cli.corpus.rank_corpus import HalfRead, Hit, Match, MatchedSection, Ranking
+from colde_cli.corpus.duplicates import Closest, Families, Family, Member, Relation
+from colde_cli.corpus.rank_corpus import HalfRead, Hit, Ranking
 from colde_cli.encoder.encoding import RuntimeInfo
-from colde_cli.scoring.score import ScorePart
-from colde_cli.views.escaping import harmless
-from colde_cli.views.json import ranking_jsonl
 from colde_cli.views.output import Format, show
-
-GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
-scores = st.floats(-1, 1)
-pages = st.none() | st.tuples(st.integers(1, 99), st.integers(99, 2000))
-matches = st.builds(
-    Match, scores, st.builds(MatchedSection, words, pages), st.builds(MatchedSection, words, pages, words)
-)
-parts = st.just((ScorePart("colde", 0.4, 0.5), ScorePart("words", 0.6, 0.5)))
-hits = st.builds(
-    Hit,
-    st.integers(1, 999),
-    words,
-    words,
-    scores,
-    st.none() | st.floats(0, 1),
-    st.lists(matches, max_size=2).map(tuple),
-    parts,
-)
-rankings = st.builds(
-    Ranking,
-    words,
-    words,
-    st.just(RuntimeInfo("by-hand", "fp32", "cpu")),
-    st.lists(hits, max_size=4).map(tuple),
-    st.integers(0, 10**6),
-    st.integers(0, 10**6),
-    st.lists(st.builds(Skipped, words, words), max_size=2).map(tuple),
-    half_read=st.lists(st.builds(HalfRead, words, st.lists(words, min_size=1, max_size=2).map(tuple)), max_size=2).map(
-        tuple
-    ),
-)
-
-
-@pytest.mark.slow
-@given(rankings, st.integers(60, 200), st.booleans())
-@settings(max_examples=40)
-def test_no_line_is_wider_than_the_terminal_or_steers_it(ranking: Ranking, width: int, coloured: bool) -> None:
-    safe_table(ranking, width, coloured=coloured)
-
-
-@pytest.mark.slow
-@given(rankings)
-@settings(max_examples=40)
-def test_other_formats_hold_hostile_words_too(ranking: Ranking) -> None:
-    page = GFM.render(show(ranking, Format.MARKDOWN))
-    ours = set("p table thead tbody tr th td br strong span sub details summary".split())
-    assert set(re.findall(r"<([a-z][a-z0-9]*)[^<>]*>", page)) <= ours
-    assert page.count("<tr>") == bool(ranking.results) + len(ranking.results) + sum(
-        1 + len(hit.matches) for hit in ranking.results if hit.matches
-    ) + sum(1 + len(files) for files in (ranking.skipped, ranking.half_read) if files)
-    assert show(ranking, Format.CSV).count("\r\n") == 1 + sum(max(1, len(hit.matches)) for hit in ranking.results)
 
 
 def test_what_was_not_read_of_a_document_stands_in_every_format() -> None:
@@ -87,33 +26,17 @@ def test_what_was_not_read_of_a_document_stands_in_every_format() -> None:
     assert [item["path"] for item in ranking.to_dict()["warnings"]] == ["q.pdf", "a=b.pdf"]
 
 
-@given(rankings)
-@settings(max_examples=40)
-def test_lines_of_json_are_the_hits(ranking: Ranking) -> None:
-    lines = ranking_jsonl(ranking).split("\n")
-    assert lines.pop() == ""
-    found = [json.loads(line) for line in lines]
-    assert [{key: line[key] for key in line if key != "query"} for line in found] == ranking.to_dict()["results"]
-    assert all(line["query"] == ranking.query_path for line in found)
-
-
-@given(rankings)
-@settings(max_examples=40)
-def test_the_page_is_valid_and_holds_no_foreign_markup(ranking: Ranking) -> None:
-    page = safe_page(ranking)
-    tags = {element.tag for element in page.iter() if isinstance(element.tag, str)}
-    ours = "html head meta title style body header h1 h2 p span bdi main ol li svg rect b details summary div table"
-    assert tags <= {*ours.split(), *"thead tbody tr th td ul".split()}
-    assert not page.xpath("//@href")
-    assert len(page.xpath("//li[@class='card']")) == len(ranking.results)
-    cells = page.xpath("//td[@dir='auto']")
-    texts = [match.hit.text for hit in ranking.results for match in hit.matches]
-    assert [cell.text_content().split() for cell in cells] == [harmless(text).split() for text in texts]
-
-
 def test_the_page_loads_nothing() -> None:
     policy = "default-src 'none'; style-src 'sha256-"
     page = show(Ranking("q", "q", RuntimeInfo("by-hand", "fp32", "cpu"), (), 1, 0), Format.HTML)
     assert policy in html.document_fromstring(page).xpath("//meta/@content")[0]
     assert "script-src 'none'" in page or "script-src &#39;none&#39;" in page
     assert "No document is similar enough." in page
+
+
+def test_a_command_quotes_its_files() -> None:
+    first = Member("-rf; <b>.txt", "T", 9, 9)
+    second = Member("it's.txt", "T", 9, 9, Closest(first.path, Relation.VERSION, 0.5, 0.5))
+    page = show(Families((Family((first, second)),), (), 2), Format.HTML)
+    (command,) = html.fromstring(page).xpath("//code/text()")
+    assert command == """colde diff -o diff.html -- '-rf; <b>.txt' 'it'"'"'s.txt'"""

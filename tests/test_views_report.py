@@ -179,7 +179,7 @@ def test_strangers_have_no_partners() -> None:
     assert sorted(row.get("class") for row in page.xpath("//ol[@id='list']/li")) == ["a", "b"]
 
 
-def test_of_two_different_texts_the_closest_places_are_shown_without_references(cached_encoder: Encoder) -> None:
+def test_of_two_different_texts_the_closest_places_are_shown_without_references(encoder: Encoder) -> None:
     references = Part("References", "A. Keeper. The pilot's handbook. Harbour Press, 1907.", 1, SectionKind.REFERENCES)
     a = Part(
         "Boats",
@@ -189,8 +189,8 @@ def test_of_two_different_texts_the_closest_places_are_shown_without_references(
         "Vessels",
         "In spring the ships that guide others into port shall be made tight, said a panel on docks.",
     )
-    both = [cached_encoder.encode(assemble("", "", [part, references])) for part in (a, b)]
-    page = parsed(comparison_html(compare_encodings(both[0], both[1], cached_encoder)))
+    both = [encoder.encode(assemble("", "", [part, references])) for part in (a, b)]
+    page = parsed(comparison_html(compare_encodings(both[0], both[1], encoder)))
     assert "How did the sections change?" not in page.text_content()
     (row,) = page.xpath("//ul[contains(@class, 'scored')]/li")
     assert row.xpath(".//a/@href") == ["#as0", "#bs0"]

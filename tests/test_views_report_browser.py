@@ -377,10 +377,10 @@ def test_a_cell_of_a_map_leads_to_the_texts(wide: Visit, address: str, field_stu
     assert abs(tops[0] - tops[1]) < 3
 
 
-def test_the_closest_chunks_lead_to_both_texts(wide: Visit, tmp_path: Path, cached_encoder: Encoder) -> None:
-    a, b = (cached_encoder.encode(read(path)) for path in (V1, OTHER))
+def test_the_closest_chunks_lead_to_both_texts(wide: Visit, tmp_path: Path, encoder: Encoder) -> None:
+    a, b = (encoder.encode(read(path)) for path in (V1, OTHER))
     report = tmp_path / "report.html"
-    report.write_text(comparison_html(compare_encodings(a, b, cached_encoder)), encoding="utf-8")
+    report.write_text(comparison_html(compare_encodings(a, b, encoder)), encoding="utf-8")
     page = wide.open(report.as_uri())
     link = page.locator("a[data-map=chunks]").first
     places = [int(link.get_attribute(name)) for name in ("data-a", "data-b")]

@@ -85,7 +85,7 @@ def test_the_same_documents_give_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "one.pdf").read_bytes() == (tmp_path / "two.pdf").read_bytes()
 
 
-def test_the_command_sets_a_text_against_a_pdf(capsys: Capture, tmp_path: Path, kept_cache: None) -> None:
+def test_the_command_sets_a_text_against_a_pdf(capsys: Capture, tmp_path: Path) -> None:
     text = tmp_path / "draft.md"
     text.write_text(run(capsys, "text", OTHER).out.replace("Ardenbeck", "Fernbeck"))
     result = run(capsys, "diff", text, OTHER, "-o", tmp_path / "redline.pdf")
