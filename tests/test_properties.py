@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import html
 import io
-import json
 import re
 import tempfile
 import unicodedata
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 
-import jsonschema
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -314,12 +311,3 @@ def test_accepting_tracked_changes_in_word_gives_b_and_rejecting_them_a(
     file = redline_docx(a, b, align(a, b, None)).content
     assert paragraph_texts(file, accept=True) == paragraphs_of(b)
     assert paragraph_texts(file, accept=False) == paragraphs_of(a)
-
-
-# JSON: what the schema says, and again the same.
-
-
-@pytest.fixture(scope="module")
-def schema() -> jsonschema.Draft202012Validator:
-    text = files("colde_cli.views").joinpath("schemas/colde.diff.2.json").read_text("utf-8")
-    return jsonschema.Draft202012Validator(json.loads(text))
