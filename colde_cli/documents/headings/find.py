@@ -394,7 +394,6 @@ def with_outline(scene: Scene, headings: Sequence[Heading], outline: Sequence[Bo
         return None
     lines = {index for heading in located for index in range(heading.first, heading.last + 1)}
     styles = {scene.lines[heading.first].style for heading in located}
-    deepest = max(map(_depth, located))
 
     def lacks(heading: Heading) -> bool:
         """Whether the outline lacks this heading, which has good evidence; outlines are often shallow."""
@@ -405,11 +404,7 @@ def with_outline(scene: Scene, headings: Sequence[Heading], outline: Sequence[Bo
         if is_common(heading.text) or is_apart(scene, heading.first):
             return True
         style = scene.lines[heading.first].style
-        return (
-            (heading.score >= 5 and style in styles and not scene.is_body(style))
-            or (heading.score >= 7 and style in scene.pure)
-            or (heading.score >= 6 and _depth(heading) > deepest)
-        )
+        return heading.score >= 5 and style in styles and not scene.is_body(style)
 
     by_line = {heading.first: heading for heading in headings if lacks(heading)}
     by_line.update((heading.first, heading) for heading in located)
@@ -455,12 +450,7 @@ class _Index:
             if here and near > 1:
                 return here[0]
         telling = len(squeeze(title)) >= 8
-        for place in places:
-            line = self.scene.lines[place[0]]
-            stands_out = line.bold > 0.8 or line.size > 1.03 * self.scene.body_size or line.text.isupper()
-            if place[0] > reached and (telling or stands_out):
-                return place
-        return None
+        return next((place for place in places if telling and place[0] > reached), None)
 
     def _match(self, title: str, first: int) -> tuple[int, int] | None:
         """Find the lines from `first` on that spell `title`."""
@@ -471,8 +461,7 @@ class _Index:
                 if not following or not wanted.startswith(text + following):
                     break
                 text, last = text + following, last + 1
-            almost = len(wanted) > 20 and len(text) > 0.8 * len(wanted)
-            if text == wanted or almost:
+            if text == wanted:
                 return first, last
         return None
 
@@ -483,8 +472,6 @@ class _Index:
         line, bare_line = squeeze(printed), squeeze(_rest(printed))
         if line and full.startswith(line):
             yield full, line
-        if len(line) >= 4 and short.startswith(line):
-            yield short, line
         if len(bare_line) >= 4 and short.startswith(bare_line):
             yield short, bare_line
 
@@ -497,8 +484,3 @@ def _opening(text: str) -> str:
 def _rest(text: str) -> str:
     number = parse_number(text)
     return number.rest if number and number.rest else text
-
-
-def _depth(heading: Heading) -> int:
-    number = heading.number
-    return len(number.parts) if number and number.scheme == "decimal" else 0
