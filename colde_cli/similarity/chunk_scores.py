@@ -22,14 +22,12 @@ from colde_cli.scoring.score_table import BLOCK, ScoreTable
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
+Codes = NDArray[np.int32]
 Rows = Sequence[Sequence[int]]
 
 TELLING = 32.0
 """A shared stretch of this many tokens, some 25 words, shrinks the distance of two chunks to 1/e. Chosen among 16, 24,
 32, 48 and 64 on validation documents (benchmarks/planted.py)."""
-
-_MISS = 0.5
-"""Cost of a place in a stretch, if its two tokens are not neighbours in the other chunk."""
 
 OWN_VECTORS, SHARPNESS = 0.1, 0.1
 """Share of the cosine of a model's own vectors, if it scores by them, in a section's score; and t of the soft maximum
@@ -42,8 +40,8 @@ _LOOKED_AT = 64
 _FACTOR = np.uint64(1_000_003)
 _TOKENS = 1 << 31
 """Above every number of a token."""
-_ITEMS = 4096
-"""Items that are looked for at the same time."""
+_HITS, _PLACES = 1 << 17, (1 << 31) - 1
+"""Hits that are looked at together, and places that they may have."""
 _NO_ITEMS = np.zeros(0, np.int64)
 
 
@@ -108,11 +106,10 @@ def agreements(a: Sequence[IntArray], b: Sequence[IntArray]) -> FloatArray:
         a: different items, ascending; there is at least one set.
     """
     both = np.zeros((len(a), len(b)), np.float32)
-    known = np.intersect1d(np.concatenate(a), np.concatenate(b))
-    for start in range(0, len(known), _ITEMS):
-        block = known[start : start + _ITEMS]
-        left, right = (np.stack([np.isin(block, held) for held in side]).astype(np.float32) for side in (a, b))
-        both += left @ right.T
+    known, pieces = _numbered([*a, *b])
+    held = _Held.of(pieces[len(a) :], [np.full(len(items), number) for number, items in enumerate(b)], known)
+    for row, piece in zip(both, pieces, strict=False):
+        row[:] = np.bincount(held.at(piece), minlength=len(b))
     sizes = [np.array([len(held) for held in side], np.float32) for side in (a, b)]
     result: FloatArray = both / np.maximum(sizes[0][:, None] + sizes[1] - both, 1)
     return result
@@ -273,22 +270,58 @@ class _Wording:
     """The neighbouring tokens of the chunks of two documents, for `shared_stretches` of some chunks of A."""
 
     def __init__(self, a: Sequence[Chunk], b: Sequence[Chunk]) -> None:
-        couples = [*_couples(a), *_couples(b)]
-        known, codes = np.unique(np.concatenate(couples), return_inverse=True)
-        pieces = np.split(codes.astype(np.int32), np.cumsum([len(piece) for piece in couples])[:-1])
-        self._a, self._b, self._present = pieces[: len(a)], pieces[len(a) :], np.zeros(len(known), bool)
-        self._line = _Line.of(self._b)
+        self._known, pieces = _numbered([*_couples(a), *_couples(b)])
+        self._a, self._b = pieces[: len(a)], pieces[len(a) :]
+        self._line, self._once = _Line.of(self._b, self._known), _once(self._b)
 
     def stretches(self, start: int, count: int) -> FloatArray:
         """Those of chunks of A from `start` on with all of B: [count or fewer, m]."""
         some = self._a[start : start + count]
-        table = np.empty((len(some), len(self._b)), np.float32)
-        line = _Line.of(some)
-        for column, piece in enumerate(self._b):
-            table[:, column] = line.stretches(piece, self._present)
-        for row, piece in zip(table, some, strict=True):
-            np.minimum(row, self._line.stretches(piece, self._present), out=row)
-        return table
+        there, back = _Line.of(some, self._known).stretches(self._once), self._line.stretches(_once(some))
+        return np.minimum(there.T, back, order="C")
+
+
+def _numbered(pieces: Sequence[IntArray]) -> tuple[int, list[Codes]]:
+    """Number what stands in pieces: how many different things there are, and the pieces as codes below that."""
+    known, codes = np.unique(np.concatenate(pieces), return_inverse=True)
+    return len(known), np.split(codes.astype(np.int32), np.cumsum([len(piece) for piece in pieces])[:-1])
+
+
+def _once(pieces: Sequence[Codes]) -> tuple[Codes, IntArray]:
+    """The different codes of each piece, one piece after the other, and where each begins and the last one ends."""
+    different = [np.unique(piece) for piece in pieces]
+    return np.concatenate(different), np.cumsum([0, *map(len, different)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Held:
+    """Where codes stand.
+
+    Attributes:
+        places: those of the first code, then those of the next.
+        starts: where the places of each code begin, and where the last ones end.
+    """
+
+    places: Codes
+    starts: Codes
+
+    @classmethod
+    def of(cls, pieces: Sequence[Codes], places: Sequence[IntArray], known: int) -> _Held:
+        """Of pieces of codes below `known`, and the place of each."""
+        codes = np.concatenate(pieces)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=known))])
+        return cls(np.concatenate(places)[np.argsort(codes, kind="stable")].astype(np.int32), starts.astype(np.int32))
+
+    def counts(self, codes: Codes) -> Codes:
+        """How often each code stands there."""
+        return self.starts[codes + 1] - self.starts[codes]
+
+    def at(self, codes: Codes, shifts: Codes | None = None) -> Codes:
+        """The places of all codes, those of each moved by a number of `shifts`."""
+        counts = self.counts(codes)
+        rows = np.repeat(self.starts[codes] - np.cumsum(counts, dtype=np.int32) + counts, counts)
+        rows += np.arange(len(rows), dtype=np.int32)
+        return self.places[rows] + (0 if shifts is None else np.repeat(shifts, counts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -296,39 +329,45 @@ class _Line:
     """The couples of n chunks on one line, the chunks so far apart that a run across two of them never pays off.
 
     Attributes:
-        codes: of the couples of all chunks.
-        rows: the chunk of each.
-        places: on the line.
+        room: of a chunk on the line.
     """
 
     count: int
-    codes: NDArray[np.int32]
-    rows: NDArray[np.int32]
-    places: IntArray
+    room: int
+    held: _Held
 
     @classmethod
-    def of(cls, chunks: Sequence[NDArray[np.int32]]) -> _Line:
-        lengths = [len(piece) for piece in chunks]
-        rows = np.repeat(np.arange(len(chunks), dtype=np.int32), lengths)
-        places = np.arange(len(rows)) + rows * np.int64(4 * max(lengths))
-        return cls(len(chunks), np.concatenate(chunks), rows, places)
+    def of(cls, chunks: Sequence[Codes], known: int) -> _Line:
+        """The line of chunks of codes below `known`."""
+        room = 1 + 3 * max(map(len, chunks))
+        places = [np.arange(number * room, number * room + len(chunk)) for number, chunk in enumerate(chunks)]
+        return cls(len(chunks), room, _Held.of(chunks, places, known))
 
-    def stretches(self, other: NDArray[np.int32], present: NDArray[np.bool_]) -> FloatArray:
-        """Find the run of places with the largest sum in each chunk, by the couples of another: [n].
+    def stretches(self, others: tuple[Codes, IntArray]) -> FloatArray:
+        """Find the run of places with the largest sum in each chunk, by the couples of each of m others: [m, n].
 
         Args:
-            present: False for each code there is.
+            others: from `_once`.
         """
-        result = np.zeros(self.count, np.float32)
-        present[other] = True
-        hits = np.flatnonzero(present[self.codes])
-        present[other] = False
-        if len(hits):
-            # A run from hit i to hit j sums to heights[j] - heights[i] + 1: all places between are misses.
-            heights = (1 + _MISS) * np.arange(len(hits)) - _MISS * self.places[hits]
-            sums = heights - np.minimum.accumulate(heights) + 1
-            np.maximum.at(result, self.rows[hits], sums.astype(np.float32))
-        return result
+        codes, starts = others
+        result = np.zeros((len(starts) - 1) * self.count, np.float32)
+        hits = np.concatenate([[0], np.cumsum(self.held.counts(codes), dtype=np.int64)])[starts]
+        length, first = np.int32(self.count * self.room), 0
+        while first < len(starts) - 1:
+            # As many as fit the processor's cache, and lines one after the other whose places fit 32 bits.
+            last = min(int(np.searchsorted(hits, hits[first] + _HITS, "right")) - 1, first + _PLACES // int(length))
+            last = max(last, first + 1)
+            lines = np.repeat(length * np.arange(last - first, dtype=np.int32), np.diff(starts[first : last + 1]))
+            places = np.sort(self.held.at(codes[starts[first] : starts[last]], lines))
+            if len(places):
+                # A run from hit i to hit j sums to heights[j] - heights[i] + 1: all places between cost a half.
+                heights = np.arange(0, 3 * len(places), 3, dtype=np.int32) - places
+                sums = heights - np.minimum.accumulate(heights) + 2
+                cells = places // np.int32(self.room)
+                begins = np.concatenate([[0], np.flatnonzero(cells[1:] != cells[:-1]) + 1])
+                result[first * self.count + cells[begins]] = np.maximum.reduceat(sums, begins) / 2
+            first = last
+        return result.reshape(-1, self.count)
 
 
 def shared_runs(a: Sequence[Chunk], b: Sequence[Chunk]) -> float:

@@ -7,7 +7,7 @@ French and Spanish. Words of one group mean the same: "shall" and "must" are one
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -24,6 +24,7 @@ _MAX_TERMS = 400
 _QUOTED = r"[“\"„«]\s*(?P<term>[A-Z][\w&.,'’/-]*(?: [\w&.,'’/-]+){0,5}?)[,.]?\s*[”\"“»]"
 _IN_PARENTHESES = re.compile(rf"\([^()]{{0,120}}?{_QUOTED}[^()]{{0,120}}?\)")
 _ALL_QUOTED = re.compile(_QUOTED)
+_CAPITAL_WORD, _EDGE = re.compile(r"(?<=[a-z,;] )[A-Z]\w*"), re.compile(r"\b")
 _MEANS = re.compile(
     rf"{_QUOTED}\s*(?:,[^,]{{0,40}},\s*)?(?:\([^)]{{0,80}}\)\s*)?(?:shall\s+)?"
     r"(?:means?|has the meaning|have the meaning|refers? to|bedeutet|bezeichnet|désigne|significa)\b"
@@ -405,19 +406,27 @@ def read_terms(*texts: str, kind: Genre = Genre.TEXT) -> ContractTerms:
         named = _introduced(text)
         quoted = set(map(_term, _ALL_QUOTED.finditer(text)))
         inside = {_term(match) for aside in _IN_PARENTHESES.finditer(text) for match in _ALL_QUOTED.finditer(aside[0])}
-        # Terms that are used again, with their capitals and without the marks.
-        again = {
-            term
-            for term in quoted
-            if len(term) > 1 and len(re.findall(rf"(?<=[a-z,;] ){re.escape(term)}\b", text)) >= _MIN_USES
-        }
         parties |= named | {role for role, uses in _roles(text).items() if uses >= _MIN_USES}
-        defined |= {*inside, *map(_term, _MEANS.finditer(text)), *again} - named
+        defined |= {*inside, *map(_term, _MEANS.finditer(text)), *_used_again(quoted, text)} - named
     uses = [_roles(text) for text in texts]
     renamed = frozenset(role.casefold() for role in parties & {*_ROLES} if not all(some[role] for some in uses))
     return ContractTerms(
         frozenset(parties), frozenset(sorted(defined - parties)[:_MAX_TERMS]), rules=True, renamed=renamed
     )
+
+
+def _used_again(terms: Iterable[str], text: str) -> set[str]:
+    """The terms that a text uses again, with their capitals and without the marks, found in one pass over it."""
+    by_word: defaultdict[str, list[str]] = defaultdict(list)
+    for term in terms:
+        by_word[re.split(r"\W", term, maxsplit=1)[0]] += [term] * (len(term) > 1)
+    uses = Counter(
+        term
+        for word in _CAPITAL_WORD.finditer(text)
+        for term in by_word.get(word[0], ())
+        if text.startswith(term, word.start()) and _EDGE.match(text, word.start() + len(term))
+    )
+    return {term for term, count in uses.items() if count >= _MIN_USES}
 
 
 def party_value(words: str) -> str:
