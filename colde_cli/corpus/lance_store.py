@@ -62,7 +62,6 @@ DOCUMENT: Final = "kind = 'document'"
 
 _ABOUT = b"colde"  # name of the description in the schema
 _QUERY_WORDS = 64
-_NEAR = 2 * SCORED  # vectors compared exactly for as many candidates
 _PROBES = 64  # partitions of the index of vectors that a query reads
 _CARD = ("path", "title", "warnings", "vectors_checksum", "vectors")
 _FACTS = ("path", "root", "headings", "key", "title", "size", "mtime_ns", "words", "chunks", "pages", "warnings")
@@ -383,12 +382,9 @@ def lance_trouble(place: str) -> Iterator[None]:
         yield
     except (OSError, ValueError, RuntimeError, LookupError, TypeError) as error:
         message = str(error)
-        if "Dataset at path" in message and "was not found" in message and "NoSuchBucket" not in message:
-            raise BadIndexError(
-                f"There is no index at {place}; make one with: colde index FOLDER -o {place}"
-            ) from error
-        for sign, words in _REASONS.items():
-            if re.search(sign, message) and is_url(place):
+        none = "Dataset at path" in message and "was not found" in message and "NoSuchBucket" not in message
+        for sign, words in _REASONS.items() if is_url(place) and not none else ():
+            if re.search(sign, message):
                 raise RemoteError(f"{place} cannot be used: {words}.") from error
         if "was not found" in message or "_versions" in message:
             raise BadIndexError(

@@ -123,17 +123,18 @@ class Target:
         Raises:
             BadIndexError, RemoteError: the data set cannot be written.
         """
+        import pyarrow as pa
+
         if not rows:
             return
         with lance_trouble(self.place):
             opened = self.open() or self._made(rows)
-            schema = opened.dataset.schema
             (
                 opened.dataset.merge_insert("id")
                 .when_matched_update_all("source.checked_ns >= target.checked_ns")
                 .when_not_matched_insert_all()
                 .conflict_retries(_RETRIES)
-                .execute(table_of(rows, schema))
+                .execute(pa.Table.from_pylist(rows, opened.dataset.schema))
             )
 
     def _made(self, rows: Sequence[Row]) -> LanceIndex:
@@ -286,17 +287,6 @@ _WORDS = {
     "ascii_folding": False,
     "lower_case": False,
 }
-
-
-def table_of(rows: Sequence[Row], schema: Any) -> Any:  # noqa: ANN401 - of pyarrow
-    """Rows as a table; a column that a row lacks is null."""
-    import pyarrow as pa
-
-    columns = []
-    for field in schema:
-        values = [row.get(field.name) for row in rows]
-        columns.append(pa.array(values, field.type))
-    return pa.table(columns, schema=schema)
 
 
 class WorkingIndex(Index):

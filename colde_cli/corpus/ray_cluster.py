@@ -22,7 +22,7 @@ import time
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -32,7 +32,7 @@ from urllib.parse import urlsplit
 from colde_cli.corpus.finding import LANCE, Skipped, fits, is_lance, unlisted, walk
 from colde_cli.corpus.index_update import STAGES, IndexUpdate, LookedAt, content_row, ocr_of
 from colde_cli.corpus.lance_store import LanceIndex, Row, open_dataset, row_id, storage_options
-from colde_cli.corpus.lance_writer import Target, table_of
+from colde_cli.corpus.lance_writer import Target
 from colde_cli.corpus.pipeline import CorpusReader, StageClock, encode_each, skipping
 from colde_cli.corpus.records import pack, reading_digest, unpack, vector_record
 from colde_cli.corpus.stores import shown_path
@@ -65,7 +65,6 @@ _RACY_NS = 2_000_000_000  # as in `index_writer`
 _READ_CORES, _ENCODE_CORES = 0.25, 0.75
 _PATIENCE = 5.0  # seconds for a cluster to answer
 _UNLISTED = "unlisted"  # the kind of a row that stands for a folder, and is written nowhere
-_LOOKED = ("path", "root", "size", "mtime_ns", "checked_ns", "key", "reason", "old", "kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +228,7 @@ def list_batch(batch: pa.Table) -> pa.Table:
     """List the files of folders, and name the folders that cannot be listed."""
     import pyarrow as pa
 
-    listed: list[tuple[bytes, bytes, str | None]] = []
+    listed: list[Row] = []
     for item in batch.to_pylist():
         folder, root = Path(os.fsdecode(item["folder"])), Path(os.fsdecode(item["root"]))
         errors: list[OSError] = []
@@ -237,16 +236,17 @@ def list_batch(batch: pa.Table) -> pa.Table:
             files = walk([folder], _suffixed(item["glob"]), errors.append, deep=item["deep"])
         except MissingFileError as error:  # gone since it was shared out
             files = []
-            listed.append((item["folder"], item["root"], str(error)))
+            listed.append({"path": item["folder"], "root": item["root"], _UNLISTED: str(error)})
         listed += [
-            (os.fsencode(path), item["root"], None)
+            {"path": os.fsencode(path), "root": item["root"]}
             for path in files
             if not item["glob"] or path == root or fits(str(path.relative_to(root)), item["glob"])
         ]
-        listed += [(os.fsencode(one.path), item["root"], one.reason) for one in unlisted(errors)]
-    kinds = {"path": pa.binary(), "root": pa.binary(), _UNLISTED: pa.string()}
-    columns = list(zip(*listed, strict=True)) or [()] * len(kinds)
-    return pa.table([pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)], list(kinds))
+        listed += [
+            {"path": os.fsencode(one.path), "root": item["root"], _UNLISTED: one.reason} for one in unlisted(errors)
+        ]
+    schema = pa.schema({"path": pa.binary(), "root": pa.binary(), _UNLISTED: pa.string()})
+    return pa.Table.from_pylist(listed, schema)
 
 
 def _suffixed(glob: str) -> str | None:
@@ -268,11 +268,11 @@ def look_batch(batch: pa.Table, place: str, version: int, reread: bool = False) 
     listed = ", ".join(f"'{name}'" for name in ids)
     names = ("id", "kind", "key", "size", "mtime_ns", "checked_ns")
     known = {row["id"]: row for row in index.rows(names, f"id IN ({listed}) AND kind <> 'gone'")} if ids else {}
-    looked: list[tuple[Any, ...]] = []
+    looked: list[Row] = []
     for name, (path, root, reason) in zip(ids, map(dict.values, batch.to_pylist()), strict=True):
-        row, file = known.get(name), LookedAt(path, 0)
+        row, file = known.get(name), LookedAt(path, 0, reason=reason)
         if reason is not None:
-            looked.append((path, root, 0, 0, 0, None, reason, False, _UNLISTED))
+            looked.append({**asdict(file), "root": root, "old": False, "kind": _UNLISTED})
             continue
         if row is not None and not reread and row["mtime_ns"] + _RACY_NS < row["checked_ns"]:
             file.size, file.mtime_ns = row["size"], row["mtime_ns"]
@@ -282,11 +282,10 @@ def look_batch(batch: pa.Table, place: str, version: int, reread: bool = False) 
         same = row is not None and row["key"] == file.key and (row["kind"] == "document" or file.key is not None)
         if (same and not reread) or (file.key is None and file.reason is None):
             continue
-        seen = (file.size, file.mtime_ns, file.checked_ns, file.key, file.reason)
-        looked.append((path, root, *seen, row is not None, None))
-    kinds = (pa.binary(), pa.binary(), *(pa.int64(),) * 3, pa.binary(), pa.string(), pa.bool_(), pa.string())
-    columns = list(zip(*looked, strict=True)) or [()] * len(_LOOKED)
-    return pa.table([pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)], list(_LOOKED))
+        looked.append({**asdict(file), "root": root, "old": row is not None})
+    kinds = {pa.binary(): "path root key", pa.int64(): "size mtime_ns checked_ns", pa.string(): "reason kind"}
+    schema = pa.schema([(name, kind) for kind, names in kinds.items() for name in names.split()])
+    return pa.Table.from_pylist(looked, schema.append(pa.field("old", pa.bool_())))
 
 
 def read_batch(batch: pa.Table, ocr: str | None = None, way: str | None = None) -> pa.Table:
@@ -379,7 +378,7 @@ class BatchEncoder:
             row["reason"] = None if row["reason"] is None else json.dumps(row["reason"])
         made = [self._target.row({"vectors": None, **row}) for row in rows]
         schema = open_dataset(self._choice[0]).schema
-        return table_of(made, schema.append(pa.field("old", pa.bool_())))
+        return pa.Table.from_pylist(made, schema.append(pa.field("old", pa.bool_())))
 
     def _kept(self, encoding: Encoding, reading: bytes) -> Row:
         """What a data set keeps of a document and its encoding."""

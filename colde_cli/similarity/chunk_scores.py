@@ -107,9 +107,9 @@ def agreements(a: Sequence[IntArray], b: Sequence[IntArray]) -> FloatArray:
     """
     both = np.zeros((len(a), len(b)), np.float32)
     known, pieces = _numbered([*a, *b])
-    held = _Held.of(pieces[len(a) :], [np.full(len(items), number) for number, items in enumerate(b)], known)
+    line = _Line.of(pieces[len(a) :], known)
     for row, piece in zip(both, pieces, strict=False):
-        row[:] = np.bincount(held.at(piece), minlength=len(b))
+        row[:] = np.bincount(line.at(piece)[0] // line.room, minlength=len(b))
     sizes = [np.array([len(held) for held in side], np.float32) for side in (a, b)]
     result: FloatArray = both / np.maximum(sizes[0][:, None] + sizes[1] - both, 1)
     return result
@@ -272,12 +272,12 @@ class _Wording:
     def __init__(self, a: Sequence[Chunk], b: Sequence[Chunk]) -> None:
         self._known, pieces = _numbered([*_couples(a), *_couples(b)])
         self._a, self._b = pieces[: len(a)], pieces[len(a) :]
-        self._line, self._once = _Line.of(self._b, self._known), _once(self._b)
+        self._line = _Line.of(self._b, self._known)
 
     def stretches(self, start: int, count: int) -> FloatArray:
         """Those of chunks of A from `start` on with all of B: [count or fewer, m]."""
         some = self._a[start : start + count]
-        there, back = _Line.of(some, self._known).stretches(self._once), self._line.stretches(_once(some))
+        there, back = _Line.of(some, self._known).stretches(self._b), self._line.stretches(some)
         return np.minimum(there.T, back, order="C")
 
 
@@ -287,78 +287,53 @@ def _numbered(pieces: Sequence[IntArray]) -> tuple[int, list[Codes]]:
     return len(known), np.split(codes.astype(np.int32), np.cumsum([len(piece) for piece in pieces])[:-1])
 
 
-def _once(pieces: Sequence[Codes]) -> tuple[Codes, IntArray]:
-    """The different codes of each piece, one piece after the other, and where each begins and the last one ends."""
-    different = [np.unique(piece) for piece in pieces]
-    return np.concatenate(different), np.cumsum([0, *map(len, different)])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Held:
-    """Where codes stand.
-
-    Attributes:
-        places: those of the first code, then those of the next.
-        starts: where the places of each code begin, and where the last ones end.
-    """
-
-    places: Codes
-    starts: Codes
-
-    @classmethod
-    def of(cls, pieces: Sequence[Codes], places: Sequence[IntArray], known: int) -> _Held:
-        """Of pieces of codes below `known`, and the place of each."""
-        codes = np.concatenate(pieces)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=known))])
-        return cls(np.concatenate(places)[np.argsort(codes, kind="stable")].astype(np.int32), starts.astype(np.int32))
-
-    def counts(self, codes: Codes) -> Codes:
-        """How often each code stands there."""
-        return self.starts[codes + 1] - self.starts[codes]
-
-    def at(self, codes: Codes, shifts: Codes | None = None) -> Codes:
-        """The places of all codes, those of each moved by a number of `shifts`."""
-        counts = self.counts(codes)
-        rows = np.repeat(self.starts[codes] - np.cumsum(counts, dtype=np.int32) + counts, counts)
-        rows += np.arange(len(rows), dtype=np.int32)
-        return self.places[rows] + (0 if shifts is None else np.repeat(shifts, counts))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Line:
-    """The couples of n chunks on one line, the chunks so far apart that a run across two of them never pays off.
+    """Pieces of codes on one line, so far apart that a run across two of them never pays off.
 
     Attributes:
-        room: of a chunk on the line.
+        count: of pieces.
+        room: of a piece on the line.
+        places: on the line, of the first code, then of the next.
+        starts: where the places of each code begin, and where the last ones end.
     """
 
     count: int
     room: int
-    held: _Held
+    places: Codes
+    starts: Codes
 
     @classmethod
-    def of(cls, chunks: Sequence[Codes], known: int) -> _Line:
-        """The line of chunks of codes below `known`."""
-        room = 1 + 3 * max(map(len, chunks))
-        places = [np.arange(number * room, number * room + len(chunk)) for number, chunk in enumerate(chunks)]
-        return cls(len(chunks), room, _Held.of(chunks, places, known))
+    def of(cls, pieces: Sequence[Codes], known: int) -> _Line:
+        """The line of pieces of codes below `known`."""
+        codes, room = np.concatenate(pieces), 1 + 3 * max(map(len, pieces))
+        places = np.concatenate([number * room + np.arange(len(piece)) for number, piece in enumerate(pieces)])
+        starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=known))])
+        ordered = places[np.argsort(codes, kind="stable")]
+        return cls(len(pieces), room, ordered.astype(np.int32), starts.astype(np.int32))
 
-    def stretches(self, others: tuple[Codes, IntArray]) -> FloatArray:
-        """Find the run of places with the largest sum in each chunk, by the couples of each of m others: [m, n].
+    def at(self, codes: Codes) -> tuple[Codes, Codes]:
+        """The places of all codes, and how many each has."""
+        firsts = self.starts[codes]
+        counts = self.starts[codes + 1] - firsts
+        rows = np.repeat(firsts - np.cumsum(counts, dtype=np.int32) + counts, counts)
+        rows += np.arange(len(rows), dtype=np.int32)
+        return self.places[rows], counts
 
-        Args:
-            others: from `_once`.
-        """
-        codes, starts = others
-        result = np.zeros((len(starts) - 1) * self.count, np.float32)
-        hits = np.concatenate([[0], np.cumsum(self.held.counts(codes), dtype=np.int64)])[starts]
+    def stretches(self, others: Sequence[Codes]) -> FloatArray:
+        """Find the run of places with the largest sum in each chunk, by the couples of each of m others: [m, n]."""
+        codes, starts = np.concatenate(others), np.cumsum([0, *map(len, others)])
+        result = np.zeros(len(others) * self.count, np.float32)
+        hits = np.concatenate([[0], np.cumsum(np.diff(self.starts)[codes], dtype=np.int64)])[starts]
         length, first = np.int32(self.count * self.room), 0
-        while first < len(starts) - 1:
+        while first < len(others):
             # As many as fit the processor's cache, and lines one after the other whose places fit 32 bits.
             last = min(int(np.searchsorted(hits, hits[first] + _HITS, "right")) - 1, first + _PLACES // int(length))
             last = max(last, first + 1)
             lines = np.repeat(length * np.arange(last - first, dtype=np.int32), np.diff(starts[first : last + 1]))
-            places = np.sort(self.held.at(codes[starts[first] : starts[last]], lines))
+            places, counts = self.at(codes[starts[first] : starts[last]])
+            places = np.sort(places + np.repeat(lines, counts))
+            places = places[np.diff(places, prepend=np.int32(-1)) > 0]  # a couple may stand in the other chunk twice
             if len(places):
                 # A run from hit i to hit j sums to heights[j] - heights[i] + 1: all places between cost a half.
                 heights = np.arange(0, 3 * len(places), 3, dtype=np.int32) - places

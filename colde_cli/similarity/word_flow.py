@@ -281,8 +281,11 @@ def _moved(a: IntArray, b: IntArray, free: tuple[BoolArray, BoolArray]) -> Itera
 
 
 def _free(words: BoolArray) -> int:
-    """How many words at the beginning are free."""
-    taken = np.flatnonzero(~words)
+    """How many words at the beginning are free; of a long text no more is looked at than need be."""
+    seen = 1024
+    while seen < len(words) and words[:seen].all():
+        seen *= 4
+    taken = np.flatnonzero(~words[:seen])
     return int(taken[0]) if len(taken) else len(words)
 
 
