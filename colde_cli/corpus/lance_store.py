@@ -62,7 +62,7 @@ DOCUMENT: Final = "kind = 'document'"
 
 _ABOUT = b"colde"  # name of the description in the schema
 _QUERY_WORDS = 64
-_PROBES = 64  # partitions of the index of vectors that a query reads
+_PROBES = 25  # partitions that a query reads: 100,000 vectors, so that up to so many documents all are compared
 _CARD = ("path", "title", "warnings", "vectors_checksum", "vectors")
 _FACTS = ("path", "root", "headings", "key", "title", "size", "mtime_ns", "words", "chunks", "pages", "warnings")
 _BLOCK = 256  # documents read together
@@ -315,26 +315,23 @@ class LanceIndex(DocumentStore):
             "refine_factor": 2,
         }
         searches: list[dict[str, Any]] = [{"columns": ["_distance"], "nearest": nearest}]
-        if query.terms is not None and len(query.terms.buckets):
-            words = {"columns": ["terms"], "query": term_text(query.terms, _QUERY_WORDS)}
-            searches.append({"columns": ["_score"], "full_text_query": words, "limit": limit})
-        found = []
         with lance_trouble(self.place):
-            for search in searches:
-                if "full_text_query" in search and not _has_index(self.dataset, "terms"):
-                    continue  # a writer that was killed made none: vectors are compared without one too
-                scanner = self.dataset.scanner(filter=condition, prefilter=True, with_row_id=True, **search)
-                found.append(scanner.to_table()["_rowid"].to_numpy().astype(np.int64))
+            # A writer that was killed made no index of words; vectors are compared without one too.
+            indexed = any("terms" in index.field_names for index in self.dataset.describe_indices())
+            if indexed and query.terms is not None and len(query.terms.buckets):
+                words = {"columns": ["terms"], "query": term_text(query.terms, _QUERY_WORDS)}
+                searches.append({"columns": ["_score"], "full_text_query": words, "limit": limit})
+            scanners = [
+                self.dataset.scanner(filter=condition, prefilter=True, with_row_id=True, **search)
+                for search in searches
+            ]
+            found = [scanner.to_table()["_rowid"].to_numpy().astype(np.int64) for scanner in scanners]
         return np.unique(np.concatenate(found))
 
 
 def _bounds(chosen: Filter) -> Iterator[str]:
     """The conditions of a filter on time and size."""
     return (f"{column} {sign} {value}" for column, sign, value in chosen.bounds)
-
-
-def _has_index(dataset: Any, column: str) -> bool:  # noqa: ANN401
-    return any(column in index.field_names for index in dataset.describe_indices())
 
 
 def about(encoder: DocumentEncoder, lineage: str) -> dict[bytes, bytes]:

@@ -229,9 +229,8 @@ class Target:
         with lance_trouble(self.place):
             rows = dataset.to_table(["id", "checked_ns"]).group_by("id")
             for row in rows.aggregate([("id", "count"), ("checked_ns", "max")]).to_pylist():
-                if row["id_count"] == 1:
-                    continue
-                dataset.delete(f"id = '{row['id']}' AND checked_ns < {row['checked_ns_max']}")
+                if row["id_count"] > 1:
+                    dataset.delete(f"id = '{row['id']}' AND checked_ns < {row['checked_ns_max']}")
 
     def _learn(self, opened: LanceIndex) -> None:
         """Learn the field profile, if the documents that it is learned from are others than before."""
@@ -279,14 +278,8 @@ class Target:
         return count
 
 
-_WORDS = {
-    "base_tokenizer": "whitespace",
-    "with_position": False,
-    "stem": False,
-    "remove_stop_words": False,
-    "ascii_folding": False,
-    "lower_case": False,
-}
+_PLAIN = ("with_position", "stem", "remove_stop_words", "ascii_folding", "lower_case")
+_WORDS: dict[str, Any] = {"base_tokenizer": "whitespace", **dict.fromkeys(_PLAIN, False)}
 
 
 class WorkingIndex(Index):
@@ -492,8 +485,6 @@ def _is_missing(path: bytes) -> bool:
     """Whether a file is gone; one that may not be looked at is not."""
     try:
         os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, FileNotFoundError | NotADirectoryError)
     return False
