@@ -133,6 +133,12 @@ def test_weights_that_do_not_fit_are_named(model_folder: Path, encoder: Encoder,
     (tmp_path / "model.safetensors").write_bytes(weight_files(model_folder)[0].read_bytes()[:1000])
     with pytest.raises(ModelError, match=r"model\.safetensors is damaged"):
         model_tensors(tmp_path, "head.")
+    entry = '{"head.center": {"dtype": "F32", "shape": [9], "data_offsets": [0, 4]}}'
+    for held in ("[" * 5000, "[1]", '{"head.center": 1}', entry, entry.replace("9", "1" + 30 * "0")):
+        header = held.encode()
+        (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
+        with pytest.raises(ModelError, match=r"model\.safetensors is damaged"):
+            model_tensors(tmp_path, "head.")
     (vectors,) = drawn(1, 3, hidden=20)
     with pytest.raises(ModelError, match="do not fit"):
         list(encoder.head.attention(vectors, vectors))

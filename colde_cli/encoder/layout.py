@@ -421,9 +421,9 @@ def model_tensors(folder: Path, prefix: str) -> dict[str, NDArray[np.float32]]:
         try:
             for name, values, _ in stored_tensors(path):
                 if name.startswith(prefix):
-                    found[name.removeprefix(prefix)] = values.astype(np.float32)
+                    found[name.removeprefix(prefix)] = np.array(values, np.float32)
                     if not np.isfinite(values).all():
                         raise ValueError("not a number")
-        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise ModelError(f"{path} is damaged; fetch the model again.") from error
     return found
