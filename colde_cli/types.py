@@ -7,13 +7,13 @@ is first asked for.
 from __future__ import annotations
 
 from colde_cli.corpus.duplicates import Closest, Containment, Families, Family, Member, Relation
-from colde_cli.corpus.finding import Filter, Skipped, find_files, is_index
+from colde_cli.corpus.finding import Filter, HalfRead, Skipped, find_files, is_index
 from colde_cli.corpus.folder_pairs import FileChange, FileState, FolderComparison
 from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.index_update import IndexUpdate
 from colde_cli.corpus.lance_store import LanceIndex
 from colde_cli.corpus.pipeline import Adaptation, CorpusReader, StageClock
-from colde_cli.corpus.rank_corpus import HalfRead, Hit, Match, MatchedSection, Ranking, rank_files, rank_index
+from colde_cli.corpus.rank_corpus import Hit, Match, MatchedSection, Ranking, rank_files, rank_index
 from colde_cli.corpus.ray_cluster import RayCluster
 from colde_cli.corpus.reused_passages import PassagePlace, ReusedPassage
 from colde_cli.corpus.stores import DocumentStore, IndexedDocument

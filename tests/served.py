@@ -43,13 +43,11 @@ def client(folder: Path, encoder: DocumentEncoder, token: str | None = None, **l
     from fastapi.testclient import TestClient
 
     from colde_cli.service.corpus import ServedCorpus
-    from colde_cli.service.guard import Access
+    from colde_cli.service.guard import Access, Limits
     from colde_cli.service.http import create_app
-    from colde_cli.service.requests import Settings
 
-    settings = Settings(**{"seconds": 120, **limits})
-    access = Access.of("127.0.0.1", token, ("papers.example",), settings.upload_bytes, settings.seconds)
-    app = create_app(ServedCorpus(folder, encoder), access, settings)
+    access = Access.of("127.0.0.1", token, ("papers.example",), Limits(**{"seconds": 120, **limits}))
+    app = create_app(ServedCorpus(folder, encoder), access)
     return TestClient(app, base_url=ADDRESS, raise_server_exceptions=False, follow_redirects=False)
 
 

@@ -110,15 +110,9 @@ def test_an_error_of_the_model_ends_the_run(tmp_path: Path, encoder: Watched) ->
 
 @pytest.mark.slow
 def test_closing_ends_the_encoder_in_the_middle_of_a_window(tmp_path: Path, encoder: Watched) -> None:
-    """The second document has 120 chunks, of which few are encoded when it ends. It is read when the first is done."""
+    """The second document has 120 chunks, of which few are encoded when it ends. It waits when the first is done."""
     done: list[int] = []
-    first, second = texts(tmp_path, 30, 40_000)
-    given, going = threading.Event(), threading.Event()
-
-    class InTurn(CorpusReader):
-        def read(self, source: str | Path) -> Document:
-            assert source == first or given.wait(120)
-            return super().read(source)
+    going, clock = threading.Event(), StageClock()
 
     class Counted(Watched):
         def encode_chunked(
@@ -133,25 +127,26 @@ def test_closing_ends_the_encoder_in_the_middle_of_a_window(tmp_path: Path, enco
                     time.sleep(0.01)
                     progress(0)
 
+            while clock.progress.read < 2:
+                time.sleep(0.3)
             return super().encode_chunked(documents, chunked, advance)
 
     counted = Counted(encoder.folder.path)
-    with closing(encode_files([first, second], counted, InTurn())) as items:
+    with closing(encode_files(texts(tmp_path, 30, 40_000), counted, READER, clock)) as items:
         next(items)
-        given.set()
         assert going.wait(120)
     assert len(done) < 100
 
 
 def test_the_clock_does_not_go_back() -> None:
     clock = StageClock()
-    clock.expect(2)
-    clock.count_read(1)
-    clock.count_encoded(1)
+    clock.count(expected=2)
+    clock.count(read=1, chunks=1)
+    clock.count(encoded=1)
     assert clock.progress == PipelineProgress(2, 1, 1)
-    clock.count_read(99)
+    clock.count(read=1, chunks=99)
     assert clock.progress == PipelineProgress(2, 2, 1)
-    clock.count_encoded(99)
+    clock.count(encoded=99)
     assert clock.progress == PipelineProgress(2, 2, 2)
 
 
@@ -160,10 +155,10 @@ def test_the_clock_says_how_far_the_work_is(tmp_path: Path, encoder: Watched) ->
     assert clock.progress == PipelineProgress(None, 0, 0)
     files = texts(tmp_path, 30, 60, 3_000, 3_000)  # the last has the chunks of the third
     files[0].write_text("\u200b\n\n\u200b")
-    clock.expect(len(files))
+    clock.count(expected=len(files))
     seen = [clock.progress.encoded for _ in encode_files(files, encoder, READER, clock)]
     assert seen == sorted(seen)
     assert clock.progress == PipelineProgress(4, 4, 4)
-    clock.expect(1)
-    clock.finish(1)
+    clock.count(expected=1)
+    clock.count(finished=1)
     assert clock.progress == PipelineProgress(5, 5, 5)

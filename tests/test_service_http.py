@@ -396,7 +396,7 @@ def test_a_text_that_is_too_long_is_refused_before_it_is_read(service: Any, monk
     def read(name: str, **_: Any) -> None:
         raise AssertionError(f"{name} is read")
 
-    monkeypatch.setattr("colde_cli.service.requests.read", read)
+    monkeypatch.setattr("colde_cli.service.jobs.read", read)
     text = "Ünter " * 2000
     for name, content, status in (
         ("a.txt", text.encode(), 413),
@@ -523,7 +523,7 @@ def test_a_request_has_a_time_limit_and_leaves_no_work_behind(
 
     begun, ended = threading.Event(), threading.Event()
 
-    def endless(corpus: ServedCorpus, query: object, wanted: object, progress: Any) -> None:
+    def endless(corpus: ServedCorpus, query: object, progress: Any, **wanted: object) -> None:
         begun.set()
         try:
             while True:

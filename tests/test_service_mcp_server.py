@@ -24,7 +24,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from colde_cli import Cache, IgnoreOptions, Model, read
 from colde_cli.errors import MissingFileError, OptionError
-from colde_cli.service.corpus import ServedCorpus, Wanted
+from colde_cli.service.corpus import ServedCorpus
 from colde_cli.service.mcp_server import Library, create_server
 from colde_cli.settings import INDEX_FILE
 from colde_cli.types import Encoder
@@ -214,8 +214,8 @@ def test_a_folder_that_cannot_be_listed_is_named(
     monkeypatch.setattr(os, "scandir", scandir)
     model = Model(encoder)
     for ranking in (
-        Library([tmp_path], model).rank("a.md", str(tmp_path), Wanted()),
-        ServedCorpus(tmp_path, encoder).rank(model.encode(tmp_path / "a.md"), Wanted()),
+        Library([tmp_path], model).rank("a.md", str(tmp_path)),
+        ServedCorpus(tmp_path, encoder).rank(model.encode(tmp_path / "a.md")),
     ):
         assert [Path(hit.path).name for hit in ranking.results] == ["b.md"]
         assert [(item.path, item.reason) for item in ranking.skipped] == [(str(shut), "Permission denied")]
@@ -293,10 +293,10 @@ def test_a_pipe_is_no_document(encoder: Encoder, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.md")
     (tmp_path / "b.md").write_text("# Pumps\n\nThe pump lifts water into the tower.\n")
     library = Library([tmp_path], Model(encoder))
-    for ask in (lambda: library.compare("b.md", "a.md"), lambda: library.rank("a.md", ".", Wanted())):
+    for ask in (lambda: library.compare("b.md", "a.md"), lambda: library.rank("a.md", ".")):
         with pytest.raises(OptionError, match="neither a file nor a folder"):
             ask()
-    assert library.rank("b.md", ".", Wanted()).searched == 0
+    assert library.rank("b.md", ".").searched == 0
 
 
 def test_a_call_is_cancelled_tells_how_far_it_is_and_holds_up_no_other(

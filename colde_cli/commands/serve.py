@@ -55,16 +55,13 @@ def serve(
     """
     require_extra("serve", "colde serve")
     from colde_cli.service.corpus import ServedCorpus
-    from colde_cli.service.guard import Access
+    from colde_cli.service.guard import Access, Limits
     from colde_cli.service.http import create_app
-    from colde_cli.service.requests import Settings
     from colde_cli.service.server import address_of, run, taken
     from colde_cli.views.wording import plural
 
-    settings = Settings(
-        parse_size(max_upload, "--max-upload"), parse_duration(timeout, "--timeout"), jobs, _QUEUE * jobs
-    )
-    access = Access.of(host, token, allow_host or (), settings.upload_bytes, settings.seconds)
+    limits = Limits(parse_size(max_upload, "--max-upload"), parse_duration(timeout, "--timeout"), jobs, _QUEUE * jobs)
+    access = Access.of(host, token, allow_host or (), limits)
     with taken(host, port) as address:
         encoder = model.load(model.model)
         reporter.about_model(encoder.info)
@@ -72,7 +69,7 @@ def serve(
         with reporter.progress("Reading", "documents") as advance:
             skipped = corpus.prepare(advance)
         reporter.about_skipped(skipped)
-        app = create_app(corpus, access, settings)
+        app = create_app(corpus, access)
         address.listen()  # from here on connections wait
         if not reporter.quiet:
             unread = {corpus.name_of(item.path) for item in skipped}

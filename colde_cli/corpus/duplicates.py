@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from colde_cli.corpus.finding import ALL, Filter, Skipped
+from colde_cli.corpus.finding import ALL, Filter, HalfRead, Skipped
 from colde_cli.corpus.near_pairs import NearPair, NearPairs, text_digest, text_words, word_numbers
 from colde_cli.corpus.pipeline import AS_IT_IS, CorpusReader, call_ahead, skipping
 from colde_cli.corpus.reused_passages import Reuse, ReusedPassage, connected
@@ -24,7 +24,7 @@ from colde_cli.documents.sandbox import readers
 from colde_cli.documents.stages import stage
 from colde_cli.encoder.vector_cache import file_digest
 from colde_cli.settings import usable_cores
-from colde_cli.similarity.plain_data import rounded
+from colde_cli.similarity.plain_data import fields_data
 
 MIN_WORDS = 50
 """Shorter texts are compared only as a whole: many documents contain the few words of a form."""
@@ -109,7 +109,7 @@ class Families:
         groups: the largest first, then by path.
         contained: by the path of the whole, then the largest part first.
         searched: how many files were compared, by their bytes at least.
-        half_read: paths of files that were read in part, each with sentences on what is missing.
+        half_read: files that were read in part.
         min_share: of words that versions have in common, both ways.
         min_contained: of the words of a part that stand in the whole.
         crowded: how many documents share much with more than `near_pairs.NEIGHBOURS` others before or after them. Each
@@ -123,7 +123,7 @@ class Families:
     contained: tuple[Containment, ...]
     searched: int
     skipped: tuple[Skipped, ...] = ()
-    half_read: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    half_read: tuple[HalfRead, ...] = ()
     min_share: float = MIN_SHARE
     min_contained: float = MIN_CONTAINED
     crowded: int = 0
@@ -152,26 +152,16 @@ class Families:
         """The families as schema colde.dupes/1: what `colde dupes --format json` writes."""
         return {
             "schema": "colde.dupes/1",
-            "groups": [{"members": [_data(item) for item in group.members]} for group in self.groups],
-            "contained": [_data(item) for item in self.contained],
-            "searched": self.searched,
-            "min_share": rounded(self.min_share),
-            "min_contained": rounded(self.min_contained),
-            "crowded": self.crowded,
-            "passages": None if self.passages is None else [asdict(item) for item in self.passages],
-            "passages_found": self.passages_found,
-            "skipped": [asdict(item) for item in self.skipped],
-            "warnings": [{"path": path, "warnings": list(said)} for path, said in self.half_read],
+            "groups": fields_data(self, "groups")["groups"],
+            "contained": [_contained_data(item) for item in self.contained],
+            **fields_data(self, "searched min_share min_contained crowded passages passages_found skipped"),
+            "warnings": fields_data(self, "half_read")["half_read"],
         }
 
 
-def _data(item: Member | Containment) -> dict[str, Any]:
-    data = asdict(item)
-    shares = data["closest"] if isinstance(item, Member) else data
-    if shares is not None:
-        shares |= {name: rounded(shares[name]) for name in ("share", "share_back")}
-    if isinstance(item, Containment):
-        del data["part"]["closest"], data["whole"]["closest"]
+def _contained_data(item: Containment) -> dict[str, Any]:
+    data = fields_data(item, "part whole share share_back")
+    del data["part"]["closest"], data["whole"]["closest"]
     return data
 
 
@@ -254,7 +244,7 @@ class _Originals:
         self.unread: list[Member] = []
         self.searched = 0
         self.skipped: list[Skipped] = []
-        self.half_read: list[tuple[str, tuple[str, ...]]] = []
+        self.half_read: list[HalfRead] = []
 
     def read(self, files: Sequence[Path], reader: CorpusReader, progress: Callable[[int], None]) -> None:
         """Read each file, but only one of those with the same bytes, by threads a few files ahead."""
@@ -308,7 +298,7 @@ class _Originals:
         words, report = text_words(document.text), document.report
         member = Member(document.path, document.title, len(words), size)
         if report.warnings:
-            self.half_read.append((document.path, report.warnings))
+            self.half_read.append(HalfRead(document.path, report.warnings))
         # What was not read may differ.
         whole = not (report.pages_without_text or report.unreadable_characters or report.unread_values)
         first = self._known.setdefault(text_digest(words), member) if words and whole else member

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from glob import glob as expand
 from pathlib import Path
+from typing import NamedTuple
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.formats import OF_SUFFIX, SEARCHED_SUFFIXES
@@ -43,6 +44,13 @@ class Skipped:
         if error is None:
             return cls(str(path), f"{path} is not a regular file.")
         return cls(str(path), f"{path} cannot be opened: {error.strerror or error}.")
+
+
+class HalfRead(NamedTuple):
+    """A file that was read in part, with sentences on what is missing."""
+
+    path: str
+    warnings: tuple[str, ...]
 
 
 def find_files(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -23,7 +23,7 @@ from colde_cli.errors import DocumentError, OptionError
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.digest import ComparisonDigest, digest_data
 from colde_cli.similarity.outside_changes import switches_data
-from colde_cli.similarity.plain_data import model_data
+from colde_cli.similarity.plain_data import fields_data, model_data
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
 
 
@@ -128,7 +128,7 @@ class FolderComparison:
             "ignored": switches_data(self.ignore),
             "summary": {state.value: count for state, count in self.counts.items()},
             "files": [file_data(change) for change in self.files],
-            "unlisted": [asdict(item) for item in self.unlisted],
+            **fields_data(self, "unlisted"),
         }
 
 
@@ -225,8 +225,8 @@ def pair_files(a: Path, b: Path, glob: str | None = None, reader: CorpusReader =
         alone |= dict.fromkeys(path.relative_to(folder).as_posix() for path in paths)  # noqa: PLW2901 - in place
     if not any(pairing.alone):
         raise OptionError(f"There is no document to compare in {a} and {b}.")
-    pairing.by_name(lambda name: name)
-    pairing.by_name(lambda name: PurePosixPath(name).with_suffix("").as_posix())
+    pairing.by_key(lambda _, name: name)
+    pairing.by_key(lambda _, name: PurePosixPath(name).with_suffix(""))
     pairing.by_bytes()
     unread = pairing.by_words(reader)
     pairs = [*pairing.pairs, *(FilePair(name, "") for name in pairing.alone[0])]
@@ -247,30 +247,30 @@ class _Pairing:
         self.alone: tuple[dict[str, None], dict[str, None]] = ({}, {})
         self.pairs: list[FilePair] = []
 
-    def by_name(self, key: Callable[[str], str]) -> None:
-        """Pair files with the same key, if no other file of their folder has it."""
-        named: list[dict[str, list[str]]] = [defaultdict(list), defaultdict(list)]
+    def by_key(self, key: Callable[[int, str], object], several: bool = False) -> None:
+        """Pair files with the same key; unless `several`, only if no other file of their folder has it."""
+        named: list[dict[object, list[str]]] = [defaultdict(list), defaultdict(list)]
         for side, names in enumerate(self.alone):
             for name in names:
-                named[side][key(name)].append(name)
+                named[side][key(side, name)].append(name)
         for value, here in named[0].items():
-            there = named[1].get(value, ())
-            if len(here) == len(there) == 1:
-                self._pair(here[0], there[0])
+            there = named[1].get(value, [])
+            if several or len(here) == len(there) == 1:
+                for one, other in zip(here, there, strict=False):
+                    self._pair(one, other)
 
     def by_bytes(self) -> None:
-        """Pair files with the same bytes."""
-        sizes = [
-            {name: self._path(side, name).stat().st_size for name in names} for side, names in enumerate(self.alone)
-        ]
-        shared = set(sizes[0].values()) & set(sizes[1].values())
-        digests: list[dict[bytes, list[str]]] = [defaultdict(list), defaultdict(list)]
-        for side, of_side in enumerate(sizes):
-            for name in (name for name, size in of_side.items() if size in shared):
-                digests[side][_digest(self._path(side, name))].append(name)
-        for digest, names in digests[0].items():
-            for one, other in zip(names, digests[1].get(digest, ()), strict=False):
-                self._pair(one, other)
+        """Pair files with the same bytes; only files of one size are read, and what cannot be read is like nothing."""
+        sizes = [{self._path(side, name).stat().st_size for name in names} for side, names in enumerate(self.alone)]
+
+        def content(side: int, name: str) -> object:
+            path = self._path(side, name)
+            try:
+                return file_digest(path) if path.stat().st_size in sizes[0] & sizes[1] else path
+            except OSError:
+                return path
+
+        self.by_key(content, several=True)
 
     def by_words(self, reader: CorpusReader) -> dict[tuple[int, str], str]:
         """Pair files that share most of their words, the closest first; return why files could not be read."""
@@ -306,11 +306,3 @@ class _Pairing:
 
     def _path(self, side: int, name: str) -> Path:
         return self._folders[side] / name
-
-
-def _digest(path: Path) -> bytes:
-    """The digest of a file; one that cannot be read has one of its own."""
-    try:
-        return file_digest(path)
-    except OSError:
-        return str(path).encode(errors="surrogateescape")

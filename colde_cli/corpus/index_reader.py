@@ -33,7 +33,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.finding import ALL, Filter, Skipped, has_section, in_glob, is_sqlite
+from colde_cli.corpus.finding import ALL, Filter, HalfRead, Skipped, has_section, in_glob, is_sqlite
 from colde_cli.corpus.records import Card, mode_of
 from colde_cli.corpus.stores import DocumentStore, IndexedDocument, IndexedModel, Kept, damaged, decoded, shown_path
 from colde_cli.errors import BadIndexError
@@ -43,7 +43,6 @@ from colde_cli.settings import INDEX_FILE
 FORMAT = 2
 """Number of the layout: raise it with every change of a table or record."""
 
-_BATCH = 500  # numbers in one statement, under SQLite's limit on variables
 _WAIT = 60.0  # seconds that a reader or a commit waits for the other
 
 SCHEMA = """
@@ -138,7 +137,6 @@ class Index(DocumentStore):
         with trouble(folder):
             index = cls(folder, connect(folder))
             try:
-                index.connection.execute("PRAGMA query_only = ON")
                 index.check_format()
             except BaseException:
                 index.close()
@@ -255,12 +253,7 @@ class Index(DocumentStore):
 
     def cards(self, numbers: Sequence[int] | NDArray[np.int64]) -> dict[int, Card]:
         """The cards of documents, by number; numbers that are gone are left out."""
-        cards: dict[int, Card] = {}
-        wanted = [int(number) for number in numbers]
-        for start in range(0, len(wanted), _BATCH):
-            batch = wanted[start : start + _BATCH]
-            cards.update(self._cards(ALL, f"d.number IN ({','.join(map(str, batch))})"))
-        return cards
+        return dict(self._cards(ALL, f"d.number IN ({','.join(str(int(number)) for number in numbers)})"))
 
     def all_cards(self, chosen: Filter = ALL, after: int = -1) -> Iterator[tuple[int, Card]]:
         """Numbers and cards in the order of numbers, read one after the other; `after` leaves out earlier numbers."""
@@ -291,11 +284,11 @@ class Index(DocumentStore):
         query = "SELECT number, path FROM documents WHERE path IN (?, ?) OR size = ?"
         return self._all(query, min(names), max(names), size)
 
-    def half_read(self, chosen: Filter = ALL) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def half_read(self, chosen: Filter = ALL) -> tuple[HalfRead, ...]:
         """The documents of which something could not be read, with the sentences that say what, by path."""
         rows = self._rows("d.path, c.warnings", chosen, "c.warnings <> '[]'")
         with decoded(self.folder):
-            return tuple(sorted((shown_path(path), tuple(json.loads(warnings))) for path, warnings in rows))
+            return tuple(sorted(HalfRead(shown_path(path), tuple(json.loads(warnings))) for path, warnings in rows))
 
     def bad_files(self) -> tuple[Skipped, ...]:
         """The files that cannot be read, with the reason, by path."""

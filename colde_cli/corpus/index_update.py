@@ -321,7 +321,7 @@ class _Update:
             " (SELECT content FROM vectors WHERE model = ?)",
             (self._model,),
         ).fetchone()
-        self._clock.expect(count)
+        self._clock.count(expected=count)
         last = 0
         while rows := self._sql(query, (last, self._model, _BATCH)).fetchall():
             last = rows[-1][0]
@@ -336,7 +336,7 @@ class _Update:
                     )
                 else:
                     self._put_vectors(number, item)
-            self._clock.finish(len(rows))
+            self._clock.count(finished=len(rows))
             self._progress(len(rows))
             self._wrote()
 
@@ -357,7 +357,7 @@ class _Update:
         """
         outdated = "INSERT OR IGNORE INTO outdated SELECT key FROM"
         self._sql(f"{outdated} documents WHERE reason IS NOT NULL AND key IS NOT NULL")
-        self._clock.expect(self._sql("SELECT count(DISTINCT content) FROM documents").fetchone()[0])
+        self._clock.count(expected=self._sql("SELECT count(DISTINCT content) FROM documents").fetchone()[0])
         last = 0
         with readers(usable_cores()) as pool:
             while rows := self._sql(_ONE_OF_EACH, (last, _REREAD)).fetchall():
@@ -371,12 +371,12 @@ class _Update:
                         self._sql("UPDATE contents SET reading = ? WHERE number = ?", (self._reading, content))
                     else:
                         self._sql(f"{outdated} contents WHERE number = ?", (content,))
-                    self._clock.finish(1)
+                    self._clock.count(finished=1)
         self._sql(_WAIT)
 
     def _read_files(self) -> None:
         """Look at all files that may have changed; read and encode those with an unknown content."""
-        self._clock.expect(self._sql("SELECT count(*) FROM waiting").fetchone()[0])
+        self._clock.count(expected=self._sql("SELECT count(*) FROM waiting").fetchone()[0])
         with ExitStack() as stack:
             paths = stack.enter_context(closing(self._unknown()))
             items = stack.enter_context(closing(encode_files(paths, self._encoder, self._reader, self._clock)))
@@ -416,18 +416,14 @@ class _Update:
                 tuple(row.values()),
             )
             number: int = self._sql("SELECT number FROM contents WHERE key = ?", (key,)).fetchone()[0]
-        self._renumber(number)
+        # A number stands for one text: the documents of a content that was read again get new ones.
+        columns = "path, root, key, content, size, mtime_ns, checked_ns, reason"
+        again = f"INSERT OR REPLACE INTO documents ({columns}) SELECT {columns} FROM documents WHERE content = ?"
+        self._sql(again, (number,))
         self._sql("DELETE FROM outdated WHERE key = ?", (key,))
         self._written += len(row["record"])
         self._put_vectors(number, encoding)
         return number
-
-    def _renumber(self, content: int) -> None:
-        """Give the documents of a content that was read again new numbers: a number stands for one text."""
-        columns = "path, root, key, content, size, mtime_ns, checked_ns, reason"
-        for row in self._sql(f"SELECT {columns} FROM documents WHERE content = ?", (content,)).fetchall():
-            self._sql("DELETE FROM documents WHERE path = ?", (row[0],))
-            self._sql(f"INSERT INTO documents ({columns}) VALUES ({', '.join('?' * len(row))})", row)
 
     def _unknown(self) -> Generator[Path, None, None]:
         """Yield the files to read; those of a known content are dealt with on the way."""
@@ -442,7 +438,7 @@ class _Update:
                     if self._is_unknown(file):
                         yield Path(os.fsdecode(file.path))
                     else:
-                        self._clock.expect(-1)
+                        self._clock.count(expected=-1)
 
     def _is_unknown(self, file: LookedAt) -> bool:
         """Whether a file has to be read; if not, it is dealt with."""

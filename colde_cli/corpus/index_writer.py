@@ -327,20 +327,13 @@ def index_status(folder: Path) -> IndexStatus:
             unused,
             number(_EARLIER, reading_digest(ocr if available() else "never")),
             ocr,
-            _staleness(folder),
+            compare_files(index),
         )
 
 
 def _size(folder: Path) -> int:
     """Bytes of the files of an index, but for memory that open connections share."""
     return sum(path.stat().st_size for path in folder.iterdir() if path.is_file() and path.suffix != ".sqlite-shm")
-
-
-def _staleness(folder: Path) -> Staleness:
-    """Compare the index with its files, on a connection of its own: that of a reader can make no tables."""
-    with Index.open(folder) as index, trouble(folder):
-        index.connection.execute("PRAGMA query_only = OFF")
-        return compare_files(index)
 
 
 def compare_files(index: Index) -> Staleness:

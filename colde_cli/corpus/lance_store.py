@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.finding import ALL, Filter, Skipped, is_url
+from colde_cli.corpus.finding import ALL, Filter, HalfRead, Skipped, is_url
 from colde_cli.corpus.first_stage import HEAVIEST, Measure, heaviest
 from colde_cli.corpus.records import Card, mode_of
 from colde_cli.corpus.stores import (
@@ -256,11 +256,11 @@ class LanceIndex(DocumentStore):
         rows = self.rows(("path",), f"{DOCUMENT} AND source = '' AND (path IN ({listed}) OR size = {size})")
         return ((row["_rowid"], row["path"]) for row in rows)
 
-    def half_read(self, chosen: Filter = ALL) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def half_read(self, chosen: Filter = ALL) -> tuple[HalfRead, ...]:
         """See `DocumentStore`."""
         rows = self._chosen(("path", "root", "headings", "warnings"), chosen, "warnings <> '[]'")
         with decoded(self.place):
-            return tuple(sorted((shown_path(row["path"]), tuple(json.loads(row["warnings"]))) for row in rows))
+            return tuple(sorted(HalfRead(shown_path(row["path"]), tuple(json.loads(row["warnings"]))) for row in rows))
 
     def bad_files(self) -> tuple[Skipped, ...]:
         """See `DocumentStore`."""

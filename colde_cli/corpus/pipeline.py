@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from colde_cli.corpus.finding import Skipped
 from colde_cli.corpus.records import Card, Store
@@ -97,11 +96,9 @@ class StageClock:
     def __init__(self, check: Callable[[], object] = lambda: None) -> None:
         """Start at zero; `check` is called while documents are encoded, and what it raises ends the work."""
         self.check = check
-        self._files: int | None = None
-        self._finished, self._read, self._chunks_read, self._chunks_encoded = 0, 0, 0, 0
+        self._counts: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         self._told = 0.0  # files encoded, as the last look said
-        self._seconds: dict[str, float] = defaultdict(float)
-        self._documents, self._pages, self._tokens = 0, 0, 0
         self._lock = threading.Lock()
 
     @contextmanager
@@ -117,40 +114,19 @@ class StageClock:
     def seconds(self, name: str) -> float:
         """How long a stage took so far."""
         with self._lock:
-            return self._seconds.get(name, 0.0)
+            return self._seconds[name]
 
-    def expect(self, files: int) -> None:
-        """Raise the number of expected files by `files`, or lower it."""
-        with self._lock:
-            self._files = (self._files or 0) + files
+    def count(self, **numbers: int) -> None:
+        """Count `expected` files, those `read` with their `chunks`, chunks `encoded`, or what `StageTimes` counts.
 
-    def finish(self, files: int) -> None:
-        """Count files that somebody else read and encoded."""
+        A file that cannot be read is read and has no chunks; `finished` are files that somebody else encoded.
+        """
         with self._lock:
-            self._finished += files
+            self._counts.update(numbers)
 
     def look(self, _: int = 0) -> None:
         """Call `check`, wherever progress is counted elsewhere."""
         self.check()
-
-    def count_read(self, chunks: int) -> None:
-        """Count a file that was read; one that cannot be has no chunks."""
-        with self._lock:
-            self._read += 1
-            self._chunks_read += chunks
-
-    def count_encoded(self, chunks: int) -> None:
-        """Count chunks that were encoded."""
-        self.check()
-        with self._lock:
-            self._chunks_encoded += chunks
-
-    def count_documents(self, window: Sequence[_Chunked]) -> None:
-        """Count documents that were encoded."""
-        with self._lock:
-            self._documents += len(window)
-            self._pages += sum(len(item.document.page_starts) for item in window)
-            self._tokens += sum(len(chunk.ids) for item in window for chunk in item.chunks)
 
     @property
     def progress(self) -> PipelineProgress:
@@ -159,9 +135,10 @@ class StageClock:
         It never goes back, although a long file that has just been read makes less of what is encoded.
         """
         with self._lock:
-            share = self._chunks_encoded / self._chunks_read if self._chunks_read else 1.0
-            self._told = max(self._told, self._finished + self._read * min(1.0, share))
-            return PipelineProgress(self._files, self._finished + self._read, self._told)
+            counts = self._counts
+            share = counts["encoded"] / counts["chunks"] if counts["chunks"] else 1.0
+            self._told = max(self._told, counts["finished"] + counts["read"] * min(1.0, share))
+            return PipelineProgress(counts.get("expected"), counts["finished"] + counts["read"], self._told)
 
     @property
     def times(self) -> StageTimes:
@@ -170,8 +147,9 @@ class StageClock:
             read, chunk, encode, write, total = (
                 self._seconds[name] for name in ("read", "chunk", "encode", "write", "total")
             )
-            counts = (self._documents, self._pages, self._tokens)
-            return StageTimes(read, chunk, encode, write, max(0.0, total - encode), total, *counts)
+            documents, pages, tokens = (self._counts[name] for name in ("documents", "pages", "tokens"))
+            waited = max(0.0, total - encode)
+            return StageTimes(read, chunk, encode, write, waited, total, documents, pages, tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,10 +232,6 @@ class _Chunked:
     tokens: int
 
 
-class _StoppedError(Exception):
-    """Ends the encoding of a window that nobody waits for."""
-
-
 def encode_files(
     files: Iterable[Path], encoder: DocumentEncoder, reader: CorpusReader, clock: StageClock | None = None
 ) -> Generator[Encoding | Skipped, None, None]:
@@ -272,117 +246,95 @@ def encode_files(
         reader: reads the files, in several threads.
         clock: measures the stages.
     """
-    clock, paths, unfinished = clock or StageClock(), iter(files), 0
+    work, paths = _Work(encoder, reader, clock or StageClock()), iter(files)
+    most = CPU_WINDOW if encoder.info.device == "cpu" else DEVICE_WINDOW
+    running: set[Future[list[Any]]] = set()
+    encoding: Future[list[Any]] | None = None
+    waiting, ready = deque[_Chunked](), deque[Encoding | Skipped]()
     with (
-        clock.stage("total"),
+        work.clock.stage("total"),
         readers(usable_cores()) as pool,
-        ThreadPoolExecutor(1, "colde-encode") as encoding,
-        closing(_Pipeline(encoder, reader, clock, encoding)) as pipeline,
+        ThreadPoolExecutor(1, "colde-encode") as thread,
+        closing(work),
     ):
         while True:
-            for path in islice(paths, pipeline.room()):
-                unfinished += 1
-                pipeline.begin(pool, path)
-            if not unfinished:
+            if sum(item.tokens for item in waiting) < _WINDOWS_AHEAD * most:
+                running |= {pool.submit(work.read, path) for path in islice(paths, _FILES_AHEAD - len(running))}
+            if waiting and encoding not in running:
+                encoding = thread.submit(work.encode, _window(waiting, most))
+                running.add(encoding)
+            with work.clock.stage("write"):
+                while ready:  # nothing that was yielded is kept
+                    yield ready.popleft()
+            if not running:
                 return
-            done = pipeline.done.get()
-            if isinstance(done, BaseException):
-                raise done
-            unfinished -= len(done)
-            with clock.stage("write"):
-                while done:  # nothing that was yielded is kept
-                    yield done.popleft()
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            while done:
+                items = done.pop().result()
+                waiting.extend(item for item in items if isinstance(item, _Chunked))
+                ready.extend(item for item in items if not isinstance(item, _Chunked))
+                items.clear()
 
 
-class _Pipeline:
-    """What the caller's thread, the reading threads and the encoding thread share.
+def _window(waiting: deque[_Chunked], most: int) -> list[_Chunked]:
+    """Take as many of the waiting documents as have at most so many tokens, but one at least."""
+    window = [waiting.popleft()]
+    room = most - window[0].tokens
+    while waiting and waiting[0].tokens <= room:
+        window.append(waiting.popleft())
+        room -= window[-1].tokens
+    return window
 
-    Attributes:
-        done: what was encoded or skipped, and errors, which are for the caller's thread.
-    """
 
-    def __init__(
-        self, encoder: DocumentEncoder, reader: CorpusReader, clock: StageClock, encoding: ThreadPoolExecutor
-    ) -> None:
-        self._encoder, self._reader, self._clock, self._thread = encoder, reader, clock, encoding
-        self._most = CPU_WINDOW if encoder.info.device == "cpu" else DEVICE_WINDOW
-        self._lock = threading.Lock()
-        self._reading = 0  # files that are read or wait to be
-        self._waiting: deque[_Chunked] = deque()
-        self._encoding = self._closed = False
-        self.done: SimpleQueue[deque[Encoding | Skipped] | BaseException] = SimpleQueue()
+class _StoppedError(Exception):
+    """Ends the encoding of a window that nobody waits for."""
+
+
+class _Work:
+    """What is done in other threads, until it is closed."""
+
+    def __init__(self, encoder: DocumentEncoder, reader: CorpusReader, clock: StageClock) -> None:
+        self._encoder, self._reader, self.clock, self._closed = encoder, reader, clock, False
 
     def close(self) -> None:
         """End the encoding, in the middle of a window if it must be."""
-        with self._lock:
-            self._closed = True
+        self._closed = True
 
-    def room(self) -> int:
-        """How many further files may be read: none while enough text waits."""
-        with self._lock:
-            enough = sum(item.tokens for item in self._waiting) >= _WINDOWS_AHEAD * self._most
-            return 0 if enough else _FILES_AHEAD - self._reading
-
-    def begin(self, pool: ThreadPoolExecutor, path: Path) -> None:
-        """Have a file read, then encoded."""
-        with self._lock:
-            self._reading += 1
-        pool.submit(self._read, path)
-
-    def _read(self, path: Path) -> None:
-        chunked: _Chunked | None = None
+    def read(self, path: Path) -> list[_Chunked | Skipped]:
+        """Read a file and cut it into chunks."""
         try:
-            with self._clock.stage("read"):
+            with self.clock.stage("read"):
                 document = self._reader.read(path)
-            with self._clock.stage("chunk"):
+            with self.clock.stage("chunk"):
                 chunks = self._encoder.chunk(document)
-            chunked = _Chunked(document, chunks, _MIN_TOKENS + sum(len(chunk.ids) for chunk in chunks))
         except DocumentError as error:
-            self.done.put(deque([Skipped(str(path), str(error))]))
-        except BaseException as error:
-            self.done.put(error)
-        self._clock.count_read(len(chunked.chunks) if chunked else 0)
-        with self._lock:
-            self._reading -= 1
-            self._waiting.extend([chunked] if chunked else [])
-        self._encode_next()
+            self.clock.count(read=1)
+            return [Skipped(str(path), str(error))]
+        self.clock.count(read=1, chunks=len(chunks))
+        return [_Chunked(document, chunks, _MIN_TOKENS + sum(len(chunk.ids) for chunk in chunks))]
 
-    def _encode_next(self) -> None:
-        """Have as many of the waiting documents encoded as fit into a window, but one at least."""
-        with self._lock:
-            if self._encoding or self._closed or not self._waiting:
-                return
-            self._encoding = True
-            window = [self._waiting.popleft()]
-            room = self._most - window[0].tokens
-            while self._waiting and self._waiting[0].tokens <= room:
-                window.append(self._waiting.popleft())
-                room -= window[-1].tokens
-            self._thread.submit(self._encode, window)
-
-    def _encode(self, window: Sequence[_Chunked]) -> None:
-        uncounted = sum(len(item.chunks) for item in window)
+    def encode(self, window: Sequence[_Chunked]) -> list[Encoding]:
+        """Encode documents together."""
+        documents, chunked = [item.document for item in window], [item.chunks for item in window]
+        uncounted = sum(map(len, chunked))
 
         def go_on(chunks: int) -> None:
             nonlocal uncounted
             if self._closed:
                 raise _StoppedError
+            self.clock.check()
             uncounted -= chunks
-            self._clock.count_encoded(chunks)
+            self.clock.count(encoded=chunks)
 
-        try:
-            with self._clock.stage("encode"):
-                documents = [item.document for item in window]
-                chunked = [item.chunks for item in window]
-                encodings = self._encoder.encode_chunked(documents, chunked, go_on)
-            self._clock.count_encoded(uncounted)  # equal chunks are encoded once
-            self._clock.count_documents(window)
-            self.done.put(deque(encodings))
-        except BaseException as error:
-            self.done.put(error)
-        with self._lock:
-            self._encoding = False
-        self._encode_next()
+        with self.clock.stage("encode"):
+            encodings = self._encoder.encode_chunked(documents, chunked, go_on)
+        self.clock.count(
+            encoded=uncounted,  # equal chunks are encoded once
+            documents=len(window),
+            pages=sum(len(document.page_starts) for document in documents),
+            tokens=sum(len(chunk.ids) for chunks in chunked for chunk in chunks),
+        )
+        return encodings
 
 
 def encode_each(
@@ -430,7 +382,7 @@ def encode_promising(
     shares: list[tuple[float, int]] = []
     with readers(usable_cores()) as pool:
         for number, overlapping in enumerate(call_ahead(pool, skipping(share), files, reads_on)):
-            clock.count_read(0 if isinstance(overlapping, Skipped) else 1)
+            clock.count(read=1, chunks=0 if isinstance(overlapping, Skipped) else 1)
             if isinstance(overlapping, Skipped):
                 yield overlapping
             else:
@@ -450,7 +402,8 @@ def encode_promising(
                     return
                 (encoded,) = encode_each([item], encoder, clock.look)
                 characters += len(item.text) if isinstance(encoded, Encoding) else 0
-            clock.count_encoded(1)
+            clock.check()
+            clock.count(encoded=1)
             yield encoded
 
 
@@ -488,7 +441,7 @@ class Collector:
         advance(len(known) + len(files) - len(self._keys))
         missing = [path for path in self._keys if path not in known]
         self.unencoded = len(missing)
-        self._clock.expect(len(missing))
+        self._clock.count(expected=len(missing))
         arguments = (missing, self._encoder, self._reader, self._clock)
         with closing(encode_promising(self._budget, *arguments) if self._budget else encode_files(*arguments)) as items:
             for item in items:

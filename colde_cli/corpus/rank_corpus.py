@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.finding import ALL, Filter, Skipped, file_identity
+from colde_cli.corpus.finding import ALL, Filter, HalfRead, Skipped, file_identity
 from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.lance_store import LanceIndex
 from colde_cli.corpus.pipeline import AS_IT_IS, Budget, Collector, CorpusReader, StageClock, StageTimes
@@ -27,7 +27,7 @@ from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import ACCURACY, ScorePart, cosines, for_rankings, scores_with_many, verdict
 from colde_cli.settings import CORPUS
 from colde_cli.similarity.chunk_scores import closest_sections, tables
-from colde_cli.similarity.plain_data import field_data, model_data, pages_data, parts_data, rounded
+from colde_cli.similarity.plain_data import field_data, fields_data, model_data, parts_data
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -85,14 +85,6 @@ class Hit:
     percentile: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HalfRead:
-    """A file that was read in part, with sentences on what is missing."""
-
-    path: str
-    warnings: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Ranking:
     """The documents closest to a query.
@@ -141,33 +133,19 @@ class Ranking:
             "model": model_data(self.model),
             "field": field_data(self.field),
             "results": [_hit_data(hit) for hit in self.results],
-            "searched": self.searched,
-            "encoded": self.encoded,
-            "unencoded": self.unencoded,
-            "skipped": [asdict(item) for item in self.skipped],
+            **fields_data(self, "searched encoded unencoded skipped"),
             "ignored": {"like": list(self.like)},
-            "warnings": [{"path": read.path, "warnings": list(read.warnings)} for read in self.half_read],
+            "warnings": fields_data(self, "half_read")["half_read"],
         }
 
 
 def _hit_data(hit: Hit) -> dict[str, Any]:
-    return {
-        "rank": hit.rank,
-        "path": hit.path,
-        "title": hit.title,
-        "score": rounded(hit.score),
-        "probability": rounded(hit.probability),
-        "percentile": rounded(hit.percentile),
-        "matches": [
-            {
-                "score": rounded(match.score),
-                "query": {"section": match.query.section, "pages": pages_data(match.query.pages)},
-                "hit": {**asdict(match.hit), "pages": pages_data(match.hit.pages)},
-            }
-            for match in hit.matches
-        ],
-        "parts": parts_data(hit.parts),
-    }
+    found = [
+        {**fields_data(match, "score"), "query": fields_data(match.query, "section pages"), **fields_data(match, "hit")}
+        for match in hit.matches
+    ]
+    scored = fields_data(hit, "rank path title score probability percentile")
+    return {**scored, "matches": found, "parts": parts_data(hit.parts)}
 
 
 def matches(query: Encoding, other: Encoding, config: ScoringConfig) -> tuple[Match, ...]:
@@ -261,17 +239,14 @@ def rank_files(
         field = collector.field(cards, *own)
     if chosen.section is not None:
         cards = [card for card in cards if chosen.takes_document(collector.encoding(card.path).document)]
-    return Ranking(
-        query.document.path,
-        query.document.title,
-        encoder.info,
-        _hits(query, cards, encoder, field, top, min_score, collector.encoding if explain else None),
+    return _Search(query, encoder, field, top, min_score).ranking(
+        cards,
+        collector.encoding if explain else None,
+        sorted((card.path, card.warnings) for card in cards),
         searched=len(cards),
         encoded=collector.encoded,
         skipped=collector.skipped,
         like=reader.boilerplate.sources if reader.boilerplate is not None else (),
-        half_read=_half_read(query, sorted((card.path, card.warnings) for card in cards)),
-        field=None if field is None else field.profile.info,
         unencoded=collector.unencoded,
         times=clock.times if collector.encoded and budget is None else None,
     )
@@ -303,97 +278,89 @@ def rank_index(
     with index.reading():
         if field == CORPUS:
             field = index.field(encoder)
+        search = _Search(query, encoder, field, top, min_score)
         own = index.numbers_of(query.document.path)
         if isinstance(index, LanceIndex):
             likely = index.candidates(query, encoder, top, chosen, own)
         else:
             likely = find_candidates(query, index, encoder, top, chosen, own)
+        half_read: Iterable[tuple[str, tuple[str, ...]]]
         if likely is not None:
             cards, searched = index.cards(likely.numbers), likely.searched
             half_read = sorted((card.path, card.warnings) for card in cards.values())
         else:
-            numbers, scores = _all_scores(query, index, encoder, field, chosen, own, progress)
-            cards, searched = index.cards(numbers[_may_be_best(scores, top)]), len(numbers)
-            half_read = list(index.half_read(chosen))
+            others = ((number, card) for number, card in index.all_cards(chosen) if number not in own)
+            numbers, searched = search.may_be_best(others, progress)
+            cards, half_read = index.cards(numbers), index.half_read(chosen)
         by_path = {card.path: number for number, card in cards.items()}
 
         def encoding(path: str) -> Encoding:
             return index.encoding(by_path[path], encoder)
 
-        return Ranking(
-            query.document.path,
-            query.document.title,
-            encoder.info,
-            _hits(query, list(cards.values()), encoder, field, top, min_score, encoding if explain else None),
-            searched=searched,
-            encoded=0,
-            skipped=index.bad_files(),
-            half_read=_half_read(query, half_read),
-            field=None if field is None else field.profile.info,
-        )
+        explained = encoding if explain else None
+        counts = {"searched": searched, "encoded": 0, "skipped": index.bad_files()}
+        return search.ranking(list(cards.values()), explained, half_read, **counts)
 
 
-def _all_scores(
-    query: Encoding,
-    index: Index | LanceIndex,
-    encoder: DocumentEncoder,
-    field: Field | None,
-    chosen: Filter,
-    own: Collection[int],
-    progress: Progress | None,
-) -> tuple[Ints, Floats]:
-    """Numbers and scores of all documents but `own`; only a block of them is in memory."""
-    numbers: list[int] = []
-    scores: list[Floats] = []
-    cards = ((number, card) for number, card in index.all_cards(chosen) if number not in own)
-    while block := list(islice(cards, _BLOCK)):
-        numbers += [number for number, _ in block]
-        documents = [card for _, card in block]
-        scores.append(scores_with_many(query, documents, for_rankings(encoder.config), field or encoder.domain_fields))
-        if progress is not None:
-            progress(len(block))
-    return np.array(numbers, np.int64), np.concatenate([*scores, np.zeros(0)])
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A query, how documents are scored with it, and how many of them are wanted."""
 
+    query: Encoding
+    encoder: DocumentEncoder
+    field: Field | None
+    top: int
+    min_score: float | None
 
-def _half_read(query: Encoding, cards: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[HalfRead, ...]:
-    reports = ((query.document.path, query.document.report.warnings), *cards)
-    return tuple(HalfRead(path, warnings) for path, warnings in reports if warnings)
+    def scores(self, cards: Sequence[Card]) -> Floats:
+        """The scores of documents, [n]."""
+        statistics = self.field or self.encoder.domain_fields
+        return scores_with_many(self.query, cards, for_rankings(self.encoder.config), statistics)
 
+    def may_be_best(self, cards: Iterator[tuple[int, Card]], progress: Progress | None) -> tuple[Ints, int]:
+        """The numbers of the documents that may be among the best, and how many there are; one block is in memory."""
+        numbers: list[int] = []
+        scores = [np.zeros(0)]
+        while block := list(islice(cards, _BLOCK)):
+            numbers += [number for number, _ in block]
+            scores.append(self.scores([card for _, card in block]))
+            if progress is not None:
+                progress(len(block))
+        return np.array(numbers, np.int64)[_may_be_best(np.concatenate(scores), self.top)], len(numbers)
 
-def _hits(
-    query: Encoding,
-    cards: Sequence[Card],
-    encoder: DocumentEncoder,
-    field: Field | None,
-    top: int,
-    min_score: float | None,
-    encoding: Callable[[str], Encoding] | None,
-) -> tuple[Hit, ...]:
-    """The best documents; `encoding` gives that of a path to explain hits with, None explains none."""
-    if not cards:
-        return ()
-    statistics = field or encoder.domain_fields
-    scores = scores_with_many(query, cards, for_rankings(encoder.config), statistics)
-    first = query if field is None else field.adapt(query)
-    judged = [
-        (verdict(first, cards[number], for_rankings(encoder.config), statistics), cards[number])
-        for number in _may_be_best(scores, top).tolist()
-    ]
-    ordered = sorted(judged, key=lambda pair: (-pair[0].score, pair[1].path))
-    listed = [pair for pair in ordered if min_score is None or pair[0].score >= min_score][:top]
-    return tuple(
-        Hit(
-            place,
-            card.path,
-            card.title,
-            judgement.score,
-            judgement.probability,
-            matches(query, encoding(card.path), encoder.config) if encoding else (),
-            judgement.parts,
-            judgement.percentile,
-        )
-        for place, (judgement, card) in enumerate(listed, 1)
-    )
+    def ranking(
+        self,
+        cards: Sequence[Card],
+        encoding: Callable[[str], Encoding] | None,
+        half_read: Iterable[tuple[str, tuple[str, ...]]],
+        **counts: Any,  # noqa: ANN401 - fields of a ranking
+    ) -> Ranking:
+        """The best documents; `encoding` gives that of a path to explain hits with, None explains none."""
+        document = self.query.document
+        reports = ((document.path, document.report.warnings), *half_read)
+        info = None if self.field is None else self.field.profile.info
+        said = tuple(HalfRead(path, warnings) for path, warnings in reports if warnings)
+        hits = tuple(self._hits(cards, encoding))
+        return Ranking(document.path, document.title, self.encoder.info, hits, half_read=said, field=info, **counts)
+
+    def _hits(self, cards: Sequence[Card], encoding: Callable[[str], Encoding] | None) -> Iterator[Hit]:
+        config, statistics = self.encoder.config, self.field or self.encoder.domain_fields
+        first = self.query if self.field is None else self.field.adapt(self.query)
+        chosen = [cards[place] for place in _may_be_best(self.scores(cards), self.top)] if cards else []
+        judged = [(verdict(first, card, for_rankings(config), statistics), card) for card in chosen]
+        ordered = sorted(judged, key=lambda pair: (-pair[0].score, pair[1].path))
+        listed = [pair for pair in ordered if self.min_score is None or pair[0].score >= self.min_score]
+        for place, (judgement, card) in enumerate(listed[: self.top], 1):
+            yield Hit(
+                place,
+                card.path,
+                card.title,
+                judgement.score,
+                judgement.probability,
+                matches(self.query, encoding(card.path), config) if encoding else (),
+                judgement.parts,
+                judgement.percentile,
+            )
 
 
 def _may_be_best(scores: Floats, top: int) -> Ints:

@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.finding import ALL, Filter, Skipped, file_identity
+from colde_cli.corpus.finding import ALL, Filter, HalfRead, Skipped, file_identity
 from colde_cli.corpus.records import Arrays, Card, Header, encoding_of, pack, passages_of, unpack
 from colde_cli.documents.document import Document, document_of
 from colde_cli.documents.passages import Passage
@@ -167,7 +167,7 @@ class DocumentStore(ABC):
         """Number and path of the documents that have one of these paths, or as many bytes."""
 
     @abstractmethod
-    def half_read(self, chosen: Filter = ALL) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def half_read(self, chosen: Filter = ALL) -> tuple[HalfRead, ...]:
         """The documents of which something could not be read, with the sentences that say what, by path."""
 
     @abstractmethod

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, compress
 from math import isqrt, log
@@ -20,7 +20,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.finding import ALL, Filter, Skipped
+from colde_cli.corpus.finding import ALL, Filter, HalfRead, Skipped
 from colde_cli.corpus.first_stage import Measure
 from colde_cli.corpus.near_pairs import SHINGLE, shingles, text_words, word_numbers
 from colde_cli.corpus.pipeline import AS_IT_IS, Collector, CorpusReader
@@ -30,7 +30,7 @@ from colde_cli.encoder.encoding import DocumentEncoder, RuntimeInfo
 from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import COSINE_ALONE, for_rankings, scores_with_many
 from colde_cli.settings import CORPUS
-from colde_cli.similarity.plain_data import field_data, model_data, rounded
+from colde_cli.similarity.plain_data import field_data, fields_data, model_data
 
 Ints = NDArray[np.int64]
 Links = dict[tuple[int, int], float]
@@ -67,8 +67,8 @@ class Cluster:
     """
 
     words: tuple[str, ...]
-    members: tuple[ClusterMember, ...]
     cohesion: float
+    members: tuple[ClusterMember, ...]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -81,7 +81,7 @@ class Clusters:
         searched: how many documents were compared.
         encoded: how many of them were not in the cache.
         min_score: of neighbours.
-        half_read: paths of files that were read in part, each with sentences on what is missing.
+        half_read: files that were read in part.
         field: whose statistics the scores rest on; None for those of the model alone.
     """
 
@@ -92,7 +92,7 @@ class Clusters:
     encoded: int
     min_score: float
     skipped: tuple[Skipped, ...] = ()
-    half_read: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    half_read: tuple[HalfRead, ...] = ()
     field: FieldInfo | None = None
 
     def __bool__(self) -> bool:
@@ -109,24 +109,9 @@ class Clusters:
             "schema": "colde.clusters/1",
             "model": model_data(self.model),
             "field": field_data(self.field),
-            "clusters": [
-                {
-                    "words": list(cluster.words),
-                    "cohesion": rounded(cluster.cohesion),
-                    "members": [_member_data(member) for member in cluster.members],
-                }
-                for cluster in self.clusters
-            ],
-            "alone": [_member_data(member) for member in self.alone],
-            "searched": self.searched,
-            "min_score": rounded(self.min_score),
-            "skipped": [asdict(item) for item in self.skipped],
-            "warnings": [{"path": path, "warnings": list(said)} for path, said in self.half_read],
+            **fields_data(self, "clusters alone searched min_score skipped"),
+            "warnings": fields_data(self, "half_read")["half_read"],
         }
-
-
-def _member_data(member: ClusterMember) -> dict[str, Any]:
-    return {"path": member.path, "title": member.title, "score": rounded(member.score)}
 
 
 def find_clusters(
@@ -161,7 +146,7 @@ def find_clusters(
     collector = Collector(encoder, reader)
     read = sorted(collector.cards(corpus, progress), key=lambda card: card.path)
     known = collector.field(read) if field == CORPUS else field
-    half_read = tuple((card.path, card.warnings) for card in read if card.warnings)
+    half_read = tuple(HalfRead(card.path, card.warnings) for card in read if card.warnings)
     grouping = _Grouping(read, lambda path: collector.encoding(path).document.text, encoder, known, half_read)
     return grouping.clusters(min_score, resolution, collector.encoded, collector.skipped)
 
@@ -212,7 +197,7 @@ class _Grouping:
         text: Callable[[str], str],
         encoder: DocumentEncoder,
         field: Field | None,
-        half_read: tuple[tuple[str, tuple[str, ...]], ...] = (),
+        half_read: tuple[HalfRead, ...] = (),
         progress: Callable[[int], None] | None = None,
     ) -> None:
         self._cards, self._text, self._encoder, self._field = cards, text, encoder, field
@@ -232,8 +217,8 @@ class _Grouping:
         links = self._links(least)
         groups = communities(len(cards), links, resolution)
         made = [self._members(group, links) for group in groups]
-        names = self._names([[member.path for member in members] for members, _ in made])
-        clusters = [Cluster(words, *members) for words, members in zip(names, made, strict=True)]
+        names = self._names([[member.path for member in members] for _, members in made])
+        clusters = [Cluster(words, *rest) for words, rest in zip(names, made, strict=True)]
         linked = {number for group in groups for number in group}
         return Clusters(
             tuple(sorted(clusters, key=lambda cluster: (-len(cluster.members), cluster.members[0].path))),
@@ -288,8 +273,8 @@ class _Grouping:
     def _member(self, number: int, score: float | None = None) -> ClusterMember:
         return ClusterMember(self._cards[number].path, self._cards[number].title, score)
 
-    def _members(self, group: Sequence[int], links: Links) -> tuple[tuple[ClusterMember, ...], float]:
-        """The members of a cluster in their order, and its cohesion."""
+    def _members(self, group: Sequence[int], links: Links) -> tuple[float, tuple[ClusterMember, ...]]:
+        """The cohesion of a cluster, and its members in their order."""
         weights = dict.fromkeys(group, 0.0)
         scores = []
         for (a, b), score in links.items():
@@ -302,7 +287,7 @@ class _Grouping:
         known = self._scores(central, others).tolist()
         ordered = sorted(zip(known, others, strict=True), key=lambda pair: (-pair[0], pair[1]))
         rest = (self._member(number, score) for score, number in ordered)
-        return (self._member(central), *rest), float(np.mean(scores))
+        return float(np.mean(scores)), (self._member(central), *rest)
 
     def _names(self, groups: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
         """The words that tell each cluster from the others, by the documents next to its centre."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TypedDict, Unpack
 
 from colde_cli import Encoding, Filter, Model, Ranking, open_index
 from colde_cli.errors import DocumentError, MissingFileError, OptionError
@@ -33,34 +32,33 @@ class CorpusDocument:
     title: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a ranking should list; see `colde_cli.rank`."""
+class Wanted(TypedDict, total=False):
+    """What a ranking should list: the arguments of `Model.rank` that are for clients to choose."""
 
-    top: int = 10
-    min_score: float | None = None
-    explain: bool = False
-    chosen: Filter = dataclasses.field(default_factory=Filter)
-    field: Literal["corpus"] | None = "corpus"
-    budget: float | None = None
+    top: int
+    min_score: float | None
+    explain: bool
+    chosen: Filter
+    field: str | None
+    budget: float | None
 
-    def ranking(
-        self,
-        model: Model,
-        query: Path | Encoding,
-        place: str | Path,
-        progress: Progress | None,
-        ocr: str | None,
-        within: Sequence[Path],
-    ) -> Ranking:
-        """The ranking of a folder or an index.
 
-        `progress` is called with the number of documents just done, and with 0 while one is being encoded, from any
-        thread; what it raises ends the work. `ocr` and `within` are those of `Model.rank`.
-        """
-        wanted: dict[str, Any] = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
-        clock = None if progress is None else StageClock(partial(progress, 0))
-        return model.rank(query, place, progress=progress, clock=clock, ocr=ocr, within=within, **wanted)
+def ranked(
+    model: Model,
+    query: Path | Encoding,
+    place: str | Path,
+    progress: Progress | None,
+    ocr: str | None,
+    within: Sequence[Path],
+    **wanted: Unpack[Wanted],
+) -> Ranking:
+    """The ranking of a folder or an index; `ocr` and `within` are those of `Model.rank`.
+
+    `progress` is called with the number of documents just done, and with 0 while one is being encoded, from any thread;
+    what it raises ends the work.
+    """
+    clock = None if progress is None else StageClock(partial(progress, 0))
+    return model.rank(query, place, progress=progress, clock=clock, ocr=ocr, within=within, **wanted)
 
 
 class ServedCorpus:
@@ -117,7 +115,7 @@ class ServedCorpus:
             except DocumentError as error:
                 unread.append(Skipped(name, str(error)))
                 continue
-            return self.rank(query, Wanted(top=1), progress).skipped
+            return self.rank(query, progress, top=1).skipped
         return tuple(unread)
 
     def check(self) -> None:
@@ -165,15 +163,15 @@ class ServedCorpus:
                 raise MissingFileError(missing)
             return index.encoding(number, self.encoder)
 
-    def rank(self, query: Encoding, wanted: Wanted, progress: Progress | None = None) -> Ranking:
-        """Order the documents by their score with a query, of any document; `progress` is as for `Wanted.ranking`.
+    def rank(self, query: Encoding, progress: Progress | None = None, **wanted: Unpack[Wanted]) -> Ranking:
+        """Order the documents by their score with a query, of any document; arguments are those of `ranked`.
 
         Raises:
             OptionError: no document is chosen.
         """
         place = self._index or self._folder
-        ranking = wanted.ranking(self._model, query, place, progress, self.ocr, (self._folder,))
-        if not ranking.searched and wanted.chosen != Filter():
+        ranking = ranked(self._model, query, place, progress, self.ocr, (self._folder,), **wanted)
+        if not ranking.searched and wanted.get("chosen", Filter()) != Filter():
             raise OptionError("No document of the corpus fits glob, dates, sizes and section.")
         return ranking
 

@@ -69,23 +69,37 @@ def is_loopback(host: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is taken, and done at once.
+
+    Attributes:
+        upload_bytes: of one document that is sent.
+        seconds: for a request in all, and for the documents in it to arrive.
+        threads: requests worked on at the same time.
+        waiting: requests that may wait beside them.
+    """
+
+    upload_bytes: int = 50_000_000
+    seconds: float = 120
+    threads: int = 2
+    waiting: int = 64
+
+
+@dataclass(frozen=True, slots=True)
 class Access:
     """Who may ask, and how much.
 
     Attributes:
         hosts: names that a Host header may have; an address is always right, it cannot be rebound.
         token: None where none is needed.
-        upload_bytes: of one document that is sent.
-        seconds: for a body with documents to arrive.
     """
 
     hosts: frozenset[str]
     token: str | None
-    upload_bytes: int
-    seconds: float
+    limits: Limits
 
     @classmethod
-    def of(cls, host: str, token: str | None, names: Iterable[str], upload_bytes: int, seconds: float) -> Access:
+    def of(cls, host: str, token: str | None, names: Iterable[str], limits: Limits) -> Access:
         """Check what was asked for on the command line.
 
         Raises:
@@ -98,15 +112,16 @@ class Access:
         if token is not None and len(token) < SHORTEST_TOKEN:
             raise OptionError(f"The token is too short; use {SHORTEST_TOKEN} characters or more.")
         known = {*_LOCAL, host.lower(), socket.gethostname().lower(), *(name.lower() for name in names)}
-        return cls(frozenset(known), token, upload_bytes, seconds)
+        return cls(frozenset(known), token, limits)
 
     def body(self, path: str, kind: str) -> tuple[int, float]:
         """The most bytes of a body of a content type, sent to an address, and the seconds it has to arrive."""
+        seconds = self.limits.seconds
         if path not in _DOCUMENTS:
-            return _OTHER, min(self.seconds, _OTHER_SECONDS)
+            return _OTHER, min(seconds, _OTHER_SECONDS)
         if kind != _FORMS[0]:  # in memory, while documents of the other kind of form lie on disk
-            return _FIELDS, min(self.seconds, _FIELDS_SECONDS)
-        return _DOCUMENTS[path] * self.upload_bytes + _FIELDS, self.seconds
+            return _FIELDS, min(seconds, _FIELDS_SECONDS)
+        return _DOCUMENTS[path] * self.limits.upload_bytes + _FIELDS, seconds
 
     def session(self) -> str:
         """What the cookie of a page holds: proof of the token, not the token."""

@@ -33,17 +33,8 @@ from colde_cli.errors import (
 from colde_cli.service import web_page as page
 from colde_cli.service.corpus import ServedCorpus, Wanted
 from colde_cli.service.guard import COOKIE, Access, App, Guard
+from colde_cli.service.jobs import BUDGET_TEXT, DATE_TEXT, GLOB_TEXT, SECTION_TEXT, Named, Service, asked_filter
 from colde_cli.service.prometheus import Metrics
-from colde_cli.service.requests import (
-    BUDGET_TEXT,
-    DATE_TEXT,
-    GLOB_TEXT,
-    SECTION_TEXT,
-    Named,
-    Service,
-    Settings,
-    asked_filter,
-)
 from colde_cli.settings import VERSION
 from colde_cli.types import ignoring
 from colde_cli.views.escaping import short
@@ -87,9 +78,9 @@ First = Annotated[UploadFile | None, File(description="The first document itself
 Second = Annotated[UploadFile | None, File(description="The second document itself.")]
 
 
-def create_app(corpus: ServedCorpus, access: Access, settings: Settings) -> App:
+def create_app(corpus: ServedCorpus, access: Access) -> App:
     """The service as an application of ASGI, its guard before it."""
-    service, metrics = Service(corpus, settings), Metrics()
+    service, metrics = Service(corpus, access.limits), Metrics()
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
@@ -98,8 +89,7 @@ def create_app(corpus: ServedCorpus, access: Access, settings: Settings) -> App:
 
     # What FastAPI measures of requests could be sent elsewhere if the environment asks for it.
     silent = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-    version = VERSION
-    app = FastAPI(title="colde", version=version, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=silent)
+    app = FastAPI(title="colde", version=VERSION, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=silent)
     for add in (_add_lists, _add_rank, _add_comparisons, _add_page):
         add(app, service)
     _add_state(app, service, metrics)
@@ -141,7 +131,7 @@ def _add_lists(app: FastAPI, service: Service) -> None:
         limit: Annotated[int, Query(ge=1, le=1000, description="The most to list.")] = 100,
     ) -> Response:
         """List the documents of the corpus, by path."""
-        every = await service.documents(request.is_disconnected, glob)
+        every = await service.workers.run(lambda _: service.corpus.documents(glob), request.is_disconnected)
         listed = [asdict(item) for item in every[offset : offset + limit]]
         return JSONResponse({"total": len(every), "offset": offset, "documents": listed})
 
@@ -198,9 +188,10 @@ def _add_rank(app: FastAPI, service: Service) -> None:
         password: Annotated[str | None, Form(max_length=1000, description="Of an encrypted PDF.")] = None,
     ) -> Response:
         """Order the documents of the corpus by their similarity to one: schema colde.rank/1."""
+        wanted = Wanted(top=k, min_score=min_score, explain=explain, chosen=chosen, budget=budget)
+        wanted["field"] = None if field == "none" else field
         query = Named(file, document, upload)
-        wanted = Wanted(k, min_score, explain, chosen, None if field == "none" else field, budget)
-        ranking, sent = await service.rank(request.is_disconnected, query, wanted, password)
+        ranking, sent = await service.rank(request.is_disconnected, query, password, **wanted)
         headers = {UPLOAD: sent} if sent else {}
         return Response(_sent(result_json(ranking)), media_type="application/json", headers=headers)
 
@@ -277,7 +268,7 @@ def _add_page(app: FastAPI, service: Service) -> None:
     ) -> Response:
         if file is None or not file.filename:
             raise OptionError("Choose a document first.")
-        ranking, sent = await service.rank(request.is_disconnected, Named(file), Wanted(k, explain=True))
+        ranking, sent = await service.rank(request.is_disconnected, Named(file), top=k, explain=True)
         return HTMLResponse(page.shown("search", ranking=ranking, upload=sent, k=k))
 
     async def docs() -> Response:

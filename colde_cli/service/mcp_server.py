@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -21,8 +21,8 @@ from pydantic import ConfigDict, Field
 
 from colde_cli import Comparison, Model, Ranking, read
 from colde_cli.errors import ColdeError, MissingFileError, OptionError
-from colde_cli.service.corpus import Progress, Wanted
-from colde_cli.service.requests import BUDGET_TEXT, DATE_TEXT, GLOB_TEXT, SECTION_TEXT, Workers, asked_filter
+from colde_cli.service.corpus import Progress, Wanted, ranked
+from colde_cli.service.jobs import BUDGET_TEXT, DATE_TEXT, GLOB_TEXT, SECTION_TEXT, Workers, asked_filter
 from colde_cli.settings import VERSION
 from colde_cli.views.agent import (
     ComparisonAnswer,
@@ -119,9 +119,9 @@ class Library:
                 return comparison
             return self._compared[key]
 
-    def rank(self, query: str, corpus: str, wanted: Wanted, progress: Progress | None = None) -> Ranking:
+    def rank(self, query: str, corpus: str, progress: Progress | None = None, **wanted: Unpack[Wanted]) -> Ranking:
         """Order the documents of a folder or an index by their score with one; `progress` counts documents."""
-        return wanted.ranking(self._model, self.path(query), self.path(corpus), progress, self.ocr, self.roots)
+        return ranked(self._model, self.path(query), self.path(corpus), progress, self.ocr, self.roots, **wanted)
 
 
 def create_server(library: Library) -> MCPServer[Any]:
@@ -185,8 +185,8 @@ def create_server(library: Library) -> MCPServer[Any]:
 
         def job(progress: Progress) -> RankingAnswer:
             chosen = asked_filter(glob=glob, newer=newer, older=older, section=section)
-            wanted = Wanted(k, min_score, explain, chosen, budget=budget)
-            return ranking_answer(library.rank(query, corpus, wanted, progress), max_characters)
+            wanted = Wanted(top=k, min_score=min_score, explain=explain, chosen=chosen, budget=budget)
+            return ranking_answer(library.rank(query, corpus, progress, **wanted), max_characters)
 
         return await answer(context, job)
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from colde_cli.service.requests import Workers
+    from colde_cli.service.jobs import Workers
 
 _PATHS = frozenset("/ /login /docs /v1/rank /v1/diff /v1/report /v1/documents /v1/health /v1/ready /v1/metrics".split())
 
@@ -28,25 +27,17 @@ class Metrics:
     def text(self, workers: Workers) -> str:
         """All values, one a line; they tell nothing of the corpus, nor of who asked."""
         running = min(workers.known, workers.threads)
-        lines = [
-            *_metric("colde_answers_total", "counter", "Answers by address and status."),
-            *(
-                f'colde_answers_total{{path="{path}",status="{status}"}} {number}'
-                for (path, status), number in sorted(self._answers.items())
-            ),
-            *_metric("colde_answer_seconds_total", "counter", "Seconds from requests to the beginning of answers."),
-            *(
-                f'colde_answer_seconds_total{{path="{path}"}} {sum_:.6f}'
-                for path, sum_ in sorted(self._seconds.items())
-            ),
-            *_metric("colde_jobs_running", "gauge", "Requests that are worked on."),
-            f"colde_jobs_running {running}",
-            *_metric("colde_jobs_waiting", "gauge", "Requests that wait to be worked on."),
-            f"colde_jobs_waiting {workers.known - running}",
-        ]
+        answers = {
+            f'{{path="{path}",status="{status}"}}': count for (path, status), count in sorted(self._answers.items())
+        }
+        seconds = {f'{{path="{path}"}}': f"{sum_:.6f}" for path, sum_ in sorted(self._seconds.items())}
+        lines = []
+        for name, kind, meaning, values in (
+            ("answers_total", "counter", "Answers by address and status.", answers),
+            ("answer_seconds_total", "counter", "Seconds from requests to the beginning of answers.", seconds),
+            ("jobs_running", "gauge", "Requests that are worked on.", {"": running}),
+            ("jobs_waiting", "gauge", "Requests that wait to be worked on.", {"": workers.known - running}),
+        ):
+            lines += [f"# HELP colde_{name} {meaning}", f"# TYPE colde_{name} {kind}"]
+            lines += [f"colde_{name}{labels} {value}" for labels, value in values.items()]
         return "\n".join([*lines, ""])
-
-
-def _metric(name: str, kind: str, text: str) -> Iterator[str]:
-    yield f"# HELP {name} {text}"
-    yield f"# TYPE {name} {kind}"

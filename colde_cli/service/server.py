@@ -98,19 +98,16 @@ def taken(host: str, port: int) -> Iterator[socket.socket]:
     Raises:
         OptionError: it is taken, or not one of this machine.
     """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    waiting = socket.socket(family)
-    try:
-        if os.name == "posix":  # else a restart would wait until the last connections are forgotten
-            waiting.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        waiting.bind((host, port))
-    except OSError as error:
-        waiting.close()
-        reason = error.strerror or str(error)
-        raise OptionError(
-            f"Cannot listen at {host}, port {port}: {reason}; choose another --port or --host."
-        ) from error
-    with waiting:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as waiting:
+        try:
+            if os.name == "posix":  # else a restart would wait until the last connections are forgotten
+                waiting.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            waiting.bind((host, port))
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise OptionError(
+                f"Cannot listen at {host}, port {port}: {reason}; choose another --port or --host."
+            ) from error
         yield waiting
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,11 @@ def model_data(info: RuntimeInfo) -> dict[str, str]:
 
 
 def fields_data(item: object, names: str) -> dict[str, Any]:
-    """Build the fields of these names: a tuple or a span becomes a list, a member of an enumeration its value."""
+    """Build the fields of these names.
+
+    A tuple or a span becomes a list, a member of an enumeration its value, a number is rounded, and an object or a
+    named tuple in it becomes its fields.
+    """
     return {name: _plain(getattr(item, name)) for name in names.split()}
 
 
@@ -60,7 +65,13 @@ def _plain(value: object) -> object:
         return [value.start, value.end]
     if isinstance(value, StrEnum):
         return value.value
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, float | np.floating):
+        return rounded(float(value))
+    if is_dataclass(value):
+        return fields_data(value, " ".join(field.name for field in fields(value)))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return fields_data(value, " ".join(value._fields))
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def source_data(document: Document) -> dict[str, Any]:

@@ -170,7 +170,7 @@ def _unread(found: Families | Clusters | Ranking) -> dict[str, Any]:
     """What could not be read, or only in part."""
     return {
         "skipped": [(item.path, item.reason) for item in found.skipped],
-        "half_read": [item if isinstance(item, tuple) else (item.path, item.warnings) for item in found.half_read],
+        "half_read": found.half_read,
     }
 
 

@@ -16,14 +16,14 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, Unpack
 
 import numpy as np
 
 from colde_cli import Comparison, Encoding, Filter, IgnoreOptions, Ranking, read
 from colde_cli.errors import MissingFileError, OptionError, RequestError
-from colde_cli.service.corpus import CorpusDocument, Progress, ServedCorpus, Wanted
-from colde_cli.service.guard import too_large
+from colde_cli.service.corpus import Progress, ServedCorpus, Wanted
+from colde_cli.service.guard import Limits, too_large
 from colde_cli.types import compare_encodings, readers_that_end
 from colde_cli.views.escaping import short
 
@@ -104,23 +104,6 @@ class KeptUploads:
             del self._kept[number]
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How much the service does at once.
-
-    Attributes:
-        upload_bytes: of one document that is sent.
-        seconds: for a request in all.
-        threads: requests worked on at the same time.
-        waiting: requests that may wait beside them.
-    """
-
-    upload_bytes: int = 50_000_000
-    seconds: float = 120
-    threads: int = 2
-    waiting: int = 64
-
-
 def asked_filter(**asked: str | None) -> Filter:
     """The filter that a request or an agent asks for; arguments as for `Filter.parse`, empty ones set no condition.
 
@@ -154,17 +137,15 @@ class Named:
 class Service:
     """Does what requests ask for, in the threads of its workers."""
 
-    def __init__(self, corpus: ServedCorpus, settings: Settings) -> None:
+    def __init__(self, corpus: ServedCorpus, limits: Limits) -> None:
         self.corpus = corpus
-        self.workers = Workers(settings.threads, settings.waiting, settings.seconds)
-        self._upload_bytes = settings.upload_bytes
+        self.workers = Workers(limits.threads, limits.waiting, limits.seconds)
+        self._upload_bytes = limits.upload_bytes
         self._uploads = KeptUploads()
 
-    async def documents(self, gone: Gone, glob: str | None) -> list[CorpusDocument]:
-        """The documents of the corpus, by path."""
-        return await self.workers.run(lambda _: self.corpus.documents(glob), gone)
-
-    async def rank(self, gone: Gone, query: Named, wanted: Wanted, password: str | None = None) -> tuple[Ranking, str]:
+    async def rank(
+        self, gone: Gone, query: Named, password: str | None = None, **wanted: Unpack[Wanted]
+    ) -> tuple[Ranking, str]:
         """Rank the corpus: the ranking as clients may see it, and the id of the upload; "" if nothing was sent.
 
         Raises:
@@ -174,7 +155,7 @@ class Service:
 
         def job(progress: Progress) -> tuple[Ranking, str]:
             document, upload = self._read(query, password, progress)
-            ranking = self.corpus.rank(document.encoding, wanted, progress)
+            ranking = self.corpus.rank(document.encoding, progress, **wanted)
             return self.corpus.shown(ranking, document.name), upload
 
         return await self.workers.run(job, gone)
