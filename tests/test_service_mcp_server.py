@@ -306,7 +306,7 @@ def test_a_call_is_cancelled_tells_how_far_it_is_and_holds_up_no_other(
         (tmp_path / name).write_text(f"# Pumps\n\nThe pump {name} lifts water into the tower.\n")
     told, ended = list[float](), threading.Event()
 
-    def endless(library: Library, query: str, corpus: str, wanted: object, progress: Any) -> None:
+    def endless(library: Library, query: str, corpus: str, progress: Any, **wanted: object) -> None:
         try:
             while True:
                 progress(1)

@@ -124,6 +124,7 @@ def _known_fields(app: FastAPI) -> Any:  # noqa: ANN401 - of FastAPI
 
 
 def _add_lists(app: FastAPI, service: Service) -> None:
+    @app.get("/v1/documents", responses=_problems(401, 422, 429, 503))
     async def documents(
         request: Request,
         glob: Annotated[str | None, Query(max_length=500, description=GLOB_TEXT)] = None,
@@ -135,14 +136,14 @@ def _add_lists(app: FastAPI, service: Service) -> None:
         listed = [asdict(item) for item in every[offset : offset + limit]]
         return JSONResponse({"total": len(every), "offset": offset, "documents": listed})
 
-    app.add_api_route("/v1/documents", documents, methods=["GET"], responses=_problems(401, 422, 429, 503))
-
 
 def _add_state(app: FastAPI, service: Service, metrics: Metrics) -> None:
+    @app.get("/v1/health")
     async def health() -> dict[str, str]:
         """Say that the service answers."""
         return {"status": "ok", "version": VERSION}
 
+    @app.get("/v1/ready", responses=_problems(503))
     async def ready() -> dict[str, str]:
         """Say that the corpus can be asked, and that a request would not be turned away."""
         if service.workers.full:
@@ -153,13 +154,10 @@ def _add_state(app: FastAPI, service: Service, metrics: Metrics) -> None:
             raise RequestError(503, str(error), 5) from error
         return {"status": "ready"}
 
+    @app.get("/v1/metrics", response_class=PlainTextResponse, responses=_problems(401))
     async def state() -> Response:
         """Counts and times of the answers, in the text format of Prometheus."""
         return Response(metrics.text(service.workers), media_type="text/plain; version=0.0.4")
-
-    app.add_api_route("/v1/health", health, methods=["GET"])
-    app.add_api_route("/v1/ready", ready, methods=["GET"], responses=_problems(503))
-    app.add_api_route("/v1/metrics", state, methods=["GET"], response_class=PlainTextResponse, responses=_problems(401))
 
 
 def _asked(
@@ -174,6 +172,9 @@ def _asked(
 
 
 def _add_rank(app: FastAPI, service: Service) -> None:
+    answers = {**_PROBLEMS, 200: _json_of("colde.rank.1")}
+
+    @app.post("/v1/rank", responses=answers, dependencies=[_known_fields(app)])
     async def rank(
         request: Request,
         chosen: Annotated[Filter, Depends(_asked)],
@@ -194,10 +195,6 @@ def _add_rank(app: FastAPI, service: Service) -> None:
         ranking, sent = await service.rank(request.is_disconnected, query, password, **wanted)
         headers = {UPLOAD: sent} if sent else {}
         return Response(_sent(result_json(ranking)), media_type="application/json", headers=headers)
-
-    answers = {**_PROBLEMS, 200: _json_of("colde.rank.1")}
-    known = [_known_fields(app)]
-    app.add_api_route("/v1/rank", rank, methods=["POST"], responses=answers, dependencies=known)
 
 
 def _both(
@@ -230,6 +227,9 @@ def _ignored(
 
 
 def _add_comparisons(app: FastAPI, service: Service) -> None:
+    answers = {**_PROBLEMS, 200: _json_of("colde.diff.2")}
+
+    @app.post("/v1/diff", responses=answers, dependencies=[_known_fields(app)])
     async def diff(
         request: Request,
         pair: Annotated[tuple[Named, Named], Depends(_both)],
@@ -243,6 +243,7 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
         )
         return Response(_sent(shown), media_type="application/json")
 
+    @app.post("/v1/report", responses=_PROBLEMS, response_class=HTMLResponse, dependencies=[_known_fields(app)])
     async def report(
         request: Request,
         pair: Annotated[tuple[Named, Named], Depends(_both)],
@@ -253,16 +254,13 @@ def _add_comparisons(app: FastAPI, service: Service) -> None:
         shown = await service.compare(request.is_disconnected, pair, comparison_html, ignore, password)
         return HTMLResponse(shown, headers={"Content-Security-Policy": _SANDBOX})
 
-    how: dict[str, Any] = {"methods": ["POST"], "dependencies": [_known_fields(app)]}
-    answers = {**_PROBLEMS, 200: _json_of("colde.diff.2")}
-    app.add_api_route("/v1/diff", diff, responses=answers, **how)
-    app.add_api_route("/v1/report", report, responses=_PROBLEMS, response_class=HTMLResponse, **how)
-
 
 def _add_page(app: FastAPI, service: Service) -> None:
+    @app.get("/", include_in_schema=False)
     async def start() -> Response:
         return HTMLResponse(page.shown("search"))
 
+    @app.post("/", include_in_schema=False)
     async def search(
         request: Request, file: Annotated[UploadFile | None, File()] = None, k: Annotated[int, Form(ge=1, le=50)] = 10
     ) -> Response:
@@ -271,27 +269,23 @@ def _add_page(app: FastAPI, service: Service) -> None:
         ranking, sent = await service.rank(request.is_disconnected, Named(file), top=k, explain=True)
         return HTMLResponse(page.shown("search", ranking=ranking, upload=sent, k=k))
 
+    @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:
         return HTMLResponse(page.shown("docs", openapi=app.openapi()))
 
+    @app.get("/static/{name}", include_in_schema=False)
     async def static(name: str) -> Response:
         if name not in page.FILES:
             raise RequestError(404, "There is no such file.")
         return Response(page.static_file(name), media_type=page.FILES[name])
 
-    for path, answer, method in (
-        ("/", start, "GET"),
-        ("/", search, "POST"),
-        ("/docs", docs, "GET"),
-        ("/static/{name}", static, "GET"),
-    ):
-        app.add_api_route(path, answer, methods=[method], include_in_schema=False)
-
 
 def _add_login(app: FastAPI, access: Access) -> None:
+    @app.get("/login", include_in_schema=False)
     async def ask() -> Response:
         return HTMLResponse(page.shown("login"))
 
+    @app.post("/login", include_in_schema=False)
     async def take(request: Request, token: Annotated[str, Form(max_length=1000)] = "") -> Response:
         if not access.is_token(token):
             return HTMLResponse(page.shown("login", error="This is not the token."), 401)
@@ -299,9 +293,6 @@ def _add_login(app: FastAPI, access: Access) -> None:
         secure = request.url.scheme == "https"
         answer.set_cookie(COOKIE, access.session(), max_age=86_400, httponly=True, samesite="strict", secure=secure)
         return answer
-
-    app.add_api_route("/login", ask, methods=["GET"], include_in_schema=False)
-    app.add_api_route("/login", take, methods=["POST"], include_in_schema=False)
 
 
 def _json_of(schema: str) -> dict[str, Any]:
