@@ -239,7 +239,7 @@ def rank_files(
         field = collector.field(cards, *own)
     if chosen.section is not None:
         cards = [card for card in cards if chosen.takes_document(collector.encoding(card.path).document)]
-    return _Search(query, encoder, field, top, min_score).ranking(
+    return _CorpusSearch(query, encoder, field, top, min_score).ranking(
         cards,
         collector.encoding if explain else None,
         sorted((card.path, card.warnings) for card in cards),
@@ -278,7 +278,7 @@ def rank_index(
     with index.reading():
         if field == CORPUS:
             field = index.field(encoder)
-        search = _Search(query, encoder, field, top, min_score)
+        search = _CorpusSearch(query, encoder, field, top, min_score)
         own = index.numbers_of(query.document.path)
         if isinstance(index, LanceIndex):
             likely = index.candidates(query, encoder, top, chosen, own)
@@ -303,7 +303,7 @@ def rank_index(
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _CorpusSearch:
     """A query, how documents are scored with it, and how many of them are wanted."""
 
     query: Encoding
