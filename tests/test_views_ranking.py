@@ -8,7 +8,8 @@ from io import StringIO
 from lxml import html
 
 from colde_cli.corpus.duplicates import Closest, Families, Family, Member, Relation
-from colde_cli.corpus.rank_corpus import HalfRead, Hit, Ranking
+from colde_cli.corpus.finding import HalfRead
+from colde_cli.corpus.rank_corpus import Hit, Ranking
 from colde_cli.encoder.encoding import RuntimeInfo
 from colde_cli.views.output import Format, show
 
