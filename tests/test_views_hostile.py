@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from colde_cli.corpus.duplicates import Closest, Containment, Families, Family, Member, Relation
-from colde_cli.corpus.finding import Skipped
-from colde_cli.corpus.rank_corpus import HalfRead, Hit, Match, MatchedSection, Ranking
+from colde_cli.corpus.finding import HalfRead, Skipped
+from colde_cli.corpus.rank_corpus import Hit, Match, MatchedSection, Ranking
 from colde_cli.corpus.subjects import Cluster, ClusterMember, Clusters
 from colde_cli.encoder.encoding import RuntimeInfo
 from colde_cli.scoring.profile import FieldInfo
