@@ -172,7 +172,7 @@ families_of_any_words = st.builds(Families, groups, contained, COUNTS, skipped, 
 
 several = some(ClusterMember, words, words, st.none() | scores, least=2, most=4)
 alone = some(ClusterMember, words, words, st.none() | scores, most=3)
-cluster_list = some(Cluster, st.lists(words, max_size=6).map(tuple), several, scores, most=3)
+cluster_list = some(Cluster, st.lists(words, max_size=6).map(tuple), scores, several, most=3)
 fields = st.none() | st.just(FieldInfo("corpus", 20))
 clustered = st.builds(Clusters, cluster_list, alone, INFO, COUNTS, COUNTS, scores, skipped, unlisted, fields)
 
