@@ -154,7 +154,6 @@ def some(kind: type, *values: st.SearchStrategy[Any], least: int = 0, most: int 
 
 several_words = st.lists(words, min_size=1, max_size=2).map(tuple)
 skipped = some(Skipped, words, words)
-unlisted = st.lists(st.tuples(words, several_words), max_size=2).map(tuple)
 
 pages = st.none() | st.tuples(st.integers(1, 99), st.integers(99, 2000))
 matches = some(Match, scores, st.builds(MatchedSection, words, pages), st.builds(MatchedSection, words, pages, words))
@@ -168,13 +167,13 @@ members = st.builds(Member, words, words, COUNTS, st.integers(0, 10**9))
 followers = some(Member, words, words, COUNTS, st.integers(0, 10**9), closest, least=1, most=3)
 groups = some(lambda first, rest: Family((first, *rest)), members, followers, most=3)  # type: ignore[arg-type]
 contained = some(Containment, members, members, shares, shares, most=3)
-families_of_any_words = st.builds(Families, groups, contained, COUNTS, skipped, unlisted)
+families_of_any_words = st.builds(Families, groups, contained, COUNTS, skipped, half_read)
 
 several = some(ClusterMember, words, words, st.none() | scores, least=2, most=4)
 alone = some(ClusterMember, words, words, st.none() | scores, most=3)
 cluster_list = some(Cluster, st.lists(words, max_size=6).map(tuple), scores, several, most=3)
 fields = st.none() | st.just(FieldInfo("corpus", 20))
-clustered = st.builds(Clusters, cluster_list, alone, INFO, COUNTS, COUNTS, scores, skipped, unlisted, fields)
+clustered = st.builds(Clusters, cluster_list, alone, INFO, COUNTS, COUNTS, scores, skipped, half_read, fields)
 
 
 def check_no_markup(text: str) -> int:
