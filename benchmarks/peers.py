@@ -24,10 +24,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from peers_worker import CONTESTANTS
 from script import ROOT, arguments, machine
 
 WORKER = Path(__file__).with_name("peers_worker.py")
-PACKAGES = ("sentence-transformers>=5,<6", "fastembed", "pdfminer.six")
+PACKAGES = ("sentence-transformers>=5,<6", "fastembed", "pdfminer.six", "optimum-intel[openvino]", "nncf", "datasets")
 PARTS = ("encode", "read", "diff", "rank")
 
 _CHUNKS = 24
@@ -184,11 +185,11 @@ class Bench:
         texts, lines = self.texts(), []
         amount = self.tokens * len(texts)
         with tempfile.TemporaryDirectory() as scratch:
-            exported = export(self.peers, self.backbone, self.tokens, Path(scratch))
+            exported = export(self.peers, self.backbone, self.tokens, texts, Path(scratch))
             for threads in self.threads:
                 task = {"texts": texts, "tokens": self.tokens, "threads": threads, "warm": True}
                 task |= {"model": self.model, "backbone": self.backbone, "exported": exported}
-                kinds = ("sentence-transformers", "sentence-transformers bf16", "sentence-transformers ONNX")
+                kinds = [kind for kind in CONTESTANTS if kind.startswith("sentence-transformers")]
                 others = [Contestant(kind, kind, self.peers, task) for kind in (*kinds, "fastembed")]
                 colde = Contestant("colde, int8", "colde encode", sys.executable, task)
                 found = play([colde, *others], self.rounds)
@@ -242,19 +243,37 @@ class Bench:
         return [*table(title, found, 1, "s"), ""]
 
 
-def export(python: str, backbone: str, tokens: int, folder: Path) -> str:
-    """Write the backbone as ONNX for fastembed, to read `tokens` tokens of a text; the folder, "" if that fails."""
-    code = (
-        "import sys; from sentence_transformers import SentenceTransformer as S;"
-        "S(sys.argv[1], backend='onnx', device='cpu', model_kwargs={'export': True}).save_pretrained(sys.argv[2])"
-    )
+_EXPORT = """
+import sys
+from sentence_transformers import SentenceTransformer, export_dynamic_quantized_onnx_model, \\
+    export_static_quantized_openvino_model
+source, target, calibration = sys.argv[1:]
+for backend in ("onnx", "openvino"):
+    model = SentenceTransformer(source, backend=backend, device="cpu", model_kwargs={"export": True})
+    model.save_pretrained(target)
+    if backend == "onnx":
+        export_dynamic_quantized_onnx_model(model, "avx512_vnni", target)
+        continue
+    texts = dict(dataset_name=calibration, dataset_config_name="default", dataset_split="train", column_name="text")
+    export_static_quantized_openvino_model(model, None, target, **texts)
+"""
+
+
+def export(python: str, backbone: str, tokens: int, texts: list[str], folder: Path) -> str:
+    """Write the backbone as ONNX and for OpenVINO, as it is and in int8, to read `tokens` tokens; "" if that fails."""
+    calibration = folder / "calibration"
+    calibration.mkdir()
+    # The quantiser takes 128 texts; what it learns of them does not change its speed.
+    lines = [json.dumps({"text": texts[number % len(texts)]}) + "\n" for number in range(128)]
+    (calibration / "train.jsonl").write_text("".join(lines), encoding="utf-8")
     done = subprocess.run(
-        [python, "-c", code, backbone, str(folder)],
+        [python, "-c", _EXPORT, backbone, str(folder), str(calibration)],
         env={**os.environ, "HF_HUB_OFFLINE": "1"},
         capture_output=True,
         check=False,
     )
     if done.returncode:
+        print(done.stderr.decode()[-2000:], file=sys.stderr)
         return ""
     settings = folder / "tokenizer_config.json"
     told = json.loads(settings.read_text(encoding="utf-8"))

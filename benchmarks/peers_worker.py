@@ -45,14 +45,30 @@ def st_bf16(task: dict[str, Any]) -> Job:
     return sentence_transformers(task, model_kwargs={"torch_dtype": torch.bfloat16})
 
 
-def st_onnx(task: dict[str, Any]) -> Job:
-    """The same with its ONNX backend, exported by itself."""
+def _st_onnx(task: dict[str, Any], **settings: object) -> Job:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = task["threads"]
-    settings = {"export": True, "provider": "CPUExecutionProvider", "session_options": options}
+    settings |= {"provider": "CPUExecutionProvider", "session_options": options}
     return sentence_transformers(task, backend="onnx", model_kwargs=settings)
+
+
+def st_onnx(task: dict[str, Any]) -> Job:
+    """The same with its ONNX backend, exported by itself."""
+    return _st_onnx(task, export=True)
+
+
+def st_onnx_int8(task: dict[str, Any]) -> Job:
+    """The ONNX backend with weights of int8, quantised by sentence-transformers itself."""
+    return _st_onnx(task | {"backbone": task["exported"]}, file_name="model_qint8_avx512_vnni.onnx")
+
+
+def st_openvino_int8(task: dict[str, Any]) -> Job:
+    """The OpenVINO backend, weights and activations of int8, quantised by sentence-transformers itself."""
+    settings = {"file_name": "openvino_model_qint8_quantized.xml"}
+    settings |= {"ov_config": {"INFERENCE_NUM_THREADS": str(task["threads"])}}
+    return sentence_transformers(task | {"backbone": task["exported"]}, backend="openvino", model_kwargs=settings)
 
 
 def fastembed(task: dict[str, Any]) -> Job:
@@ -116,6 +132,8 @@ CONTESTANTS: dict[str, Callable[[dict[str, Any]], Job]] = {
     "sentence-transformers": sentence_transformers,
     "sentence-transformers bf16": st_bf16,
     "sentence-transformers ONNX": st_onnx,
+    "sentence-transformers ONNX int8": st_onnx_int8,
+    "sentence-transformers OpenVINO int8": st_openvino_int8,
     "fastembed": fastembed,
     "colde read": colde_read,
     "pypdf": pypdf,
