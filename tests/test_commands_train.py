@@ -276,6 +276,32 @@ def test_a_model_is_finished_without_training(
         assert f"Encoding the chunks ({len(needed) + 3})" in result.stderr
 
 
+@pytest.mark.slow
+def test_a_student_is_taught_without_labels(
+    start: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It keeps the embeddings and one layer of two, whose weights change; the folder opens like any other."""
+    from safetensors.numpy import load_file
+
+    monkeypatch.setattr("colde_cli.learning.distillation._BATCHES", 4)
+    given = ["--init", start, "--epochs", 2, "--batch-size", 4, "--device", "cpu", "--set", "patience=0"]
+    options = [*given, "--validation", "0.4", "--set", "student_layers=1"]
+    if open_folder(start).config.chunk_position == "input":
+        assert "reads a chunk by itself" in refusal(data, "-o", tmp_path / "student", *options)
+        return
+    result = colde(data, "-o", tmp_path / "student", *options)
+    assert result.exit_code == 0, result.output
+    before, after = (load_file(path / "model.safetensors") for path in (start, tmp_path / "student"))
+    words = "encoder.bert.embeddings.word_embeddings.weight"
+    assert np.array_equal(before[words], after[words])
+    layers = {name for name in after if ".encoder.layer." in name}
+    assert {name.split(".layer.")[1].split(".")[0] for name in layers} == {"0"}
+    encoder = Encoder.load(tmp_path / "student", device="cpu")
+    assert encoder.config.backbone["num_hidden_layers"] == 1
+    assert encoder.config.threshold is not None
+    assert "needs --init" in refusal(data, "-o", tmp_path / "other", "--set", "student_layers=0,1", *given[2:])
+
+
 def test_what_a_continued_model_cannot_change(start: Path, data: Path, backbone: Path, tmp_path: Path) -> None:
     given = [data, "-o", tmp_path / "mine", "--init", start]
     assert "projection 32" in refusal(*given, "--set", "projection=32")

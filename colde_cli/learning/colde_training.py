@@ -20,6 +20,7 @@ from colde_cli.learning.augmentation import Needed, Views, side_by_side, trainin
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.card import write_card
 from colde_cli.learning.colde import Colde, load_colde, save_weights
+from colde_cli.learning.distillation import StudentLearner, student_of
 from colde_cli.learning.gradient_cache import ChunkSource, FrozenChunks, TrainedChunks, micro_tokens, plan
 from colde_cli.learning.graphs import calibration_chunks, export_model, frozen_encoder, new_folder
 from colde_cli.learning.loop import Checkpoint, Learner, Outcome, Task
@@ -71,6 +72,11 @@ class ColdeTraining(Training):
         self.tokenizer = backbone.tokenizer
         self.read = make_task(job, read_inputs(job))
         self.model = build_model(recipe, backbone, start)
+        self.teacher = self.model.encoder
+        if recipe.student_layers:
+            if start is None or self.teacher.takes_positions:
+                raise OptionError("student_layers needs --init with a model that reads a chunk by itself (post).")
+            self.model = student_of(self.model, recipe.student_layers)
         documents = [item.document for item in self.read.data.documents]
         self.display.phase("Tokenizing them", len(documents))
         size = self.model.config.chunk_tokens
@@ -83,7 +89,7 @@ class ColdeTraining(Training):
         self.calibration_ids = calibration_chunks(store.tokens(int(chunk)).tolist() for chunk in chunks)
         return run
 
-    def learner(self, saved: Checkpoint | None) -> ColdeLearner:
+    def learner(self, saved: Checkpoint | None) -> ColdeLearner | StudentLearner:
         """See `Training`."""
         recipe, model, task = self.job.recipe, self.model, self.task
         source = self._source()
@@ -93,6 +99,8 @@ class ColdeTraining(Training):
             # While the backbone is frozen, every chunk has its vector anyway.
             sample = None if recipe.freeze_backbone else CENTER_SAMPLE
             centers = set_center(model, source, task, sample if recipe.epochs else _FINAL_SAMPLE, recipe.seed)
+        if recipe.student_layers and isinstance(source, TrainedChunks):
+            return StudentLearner(model, self.teacher, source, task, recipe, self.device)
         hard = self._hard_negatives() if recipe.hard_negatives else None
         return ColdeLearner(model, source, task, recipe, self.device, self.processes, hard, centers)
 

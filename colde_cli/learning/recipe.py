@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from colde_cli.errors import OptionError
 from colde_cli.settings import parse_size
@@ -34,7 +34,7 @@ class Recipe:
     freeze_backbone: bool = False  # train the head only
     trainable_layers: int | None = None  # train the last layers of the backbone only; None for all
     epochs: int = 25
-    batch_size: int = 50  # documents in a batch; pairs for the other systems
+    batch_size: int = 50  # documents in a batch; chunks for a student, pairs for the other systems
     batches: Literal["mixed", "by-file"] = "mixed"  # "by-file" draws all documents of a batch from one file
     learning_rate: float = LEARNING_RATE  # the highest, after the warm-up
     head_learning_rate: float | None = None  # of the part above BERT; None for `learning_rate`
@@ -69,6 +69,7 @@ class Recipe:
     max_memory: int = 4 * 10**9  # bytes that BERT may take, with gradients and optimiser
     seed: int = 0
     patience: int = 5  # stop after so many epochs without a better validation; 0: never
+    student_layers: tuple[int, ...] = ()  # train a student of these layers of the model of --init, without labels
     system: str = "colde"  # "colde", or one of the other systems
     row_tokens: int | None = None  # tokens of a row; None for the system's
     max_rows: int | None = None  # rows that are read of a document; None for the system's
@@ -107,7 +108,7 @@ class Recipe:
         Raises:
             OptionError: they do.
         """
-        frozen, shares = self.freeze_backbone, self.chunk_loss + self.mean_loss
+        frozen, shares, taught = self.freeze_backbone, self.chunk_loss + self.mean_loss, self.student_layers
         wrong = {
             "--freeze-backbone needs chunk_position=post: with input, chunk vectors depend on their place.": frozen
             and self.chunk_position == "input",
@@ -117,6 +118,8 @@ class Recipe:
             "chunk_loss and mean_loss need a contrastive loss; leave out --ablation no-cl.": shares
             and "no-cl" in self.ablations,
             "chunk_loss and mean_loss are shares of one loss; give them 1 at most.": shares > 1,
+            "student_layers needs no labels; leave out --freeze-backbone, chunk_loss and mean_loss.": bool(taught)
+            and (frozen or shares),
             "memory_bank needs chunk_loss or mean_loss, which compare with it.": self.memory_bank and not shares,
             f"windows={self.windows} is too few for {self.sections_used} sections.": 0
             < self.windows
@@ -149,7 +152,7 @@ _COLDE = (
     "freeze_backbone trainable_layers epochs batch_size batches learning_rate head_learning_rate weight_decay average "
     "temperature ablations sections window window_start windows chunk_position chunk_tokens chunk_pool heads "
     "projection residual residual_share dropout backbone_dropout combine chunk_loss mean_loss memory_bank "
-    "hard_negatives precision max_memory seed patience"
+    "hard_negatives precision max_memory seed patience student_layers"
 ).split()
 _OTHERS = (
     "system epochs batch_size batches learning_rate weight_decay trainable_layers row_tokens max_rows network pretrain "
@@ -231,7 +234,8 @@ def parse_settings(
 
 def _read(text: str, value: str, kind: Any, least: float = float("-inf"), most: float = float("inf")) -> Any:  # noqa: ANN401
     """A value of a kind: a type, a type or None, or a choice of words."""
-    kinds = [each for each in get_args(kind) or (kind,) if each is not NoneType]
+    parts = (tuple,) if get_origin(kind) is tuple else get_args(kind) or (kind,)
+    kinds = [each for each in parts if each is not NoneType]
     try:
         if isinstance(kinds[0], str):
             read: Any = next(word for word in kinds if word == value)
