@@ -32,7 +32,6 @@ THRESHOLD = 4.2
 _SURE = 5.0
 _TITLE_POINTS = 7.0  # subtracted from lines of title and authors
 _NO_LINK = -1.0  # lines with fewer points join no sequence of numbers; tables of contents are numbered, too
-_UNFINISHED = re.compile(r"(\b(of|and|the|for|in|with|to|a|on)|[&,/])$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +121,6 @@ def _with_numbering(possible: Sequence[HeadingCandidate], start: int, chains: Ma
             score += 2.0 if total < 5 else min(2.5 + 0.12 * (total - 5), 4.0)
         elif number and number.scheme == "decimal":
             score -= 1.5
-        elif number and not number.by_word:
-            score -= 0.5
         if candidate.index < start and not (candidate.known and candidate.score >= 4):
             score -= _TITLE_POINTS
         scores[candidate.index] = score
@@ -164,12 +161,7 @@ def _style_points(scene: Scene, candidate: HeadingCandidate, seeds: _Seeds) -> f
 def _after_references(scene: Scene, candidate: HeadingCandidate, seeds: _Seeds) -> float:
     """Penalty in points after the references: numbers count references there, and only appendices follow."""
     line, number = candidate.line, candidate.number
-    if number and len(number.parts) > 1 and candidate.index in seeds.chained:
-        return 0.0  # every chapter has its own references
-    points = 0.0
-    if number and number.scheme == "decimal":
-        plain = line.size == scene.body_size and line.bold <= 0.6 and line.font == scene.body_font
-        points -= 6.0 if seeds.styles[line.style] < 2 or plain else 0.0
+    points = -6.0 if number and number.scheme == "decimal" and seeds.styles[line.style] < 2 else 0.0
     lettered = number and number.scheme == "letter" and line.size >= 0.97 * scene.body_size and line.bold > 0.85
     large = line.size >= 1.12 * scene.body_size and seeds.styles[line.style]
     if not (candidate.known or (number and number.by_word) or lettered or large):
@@ -211,12 +203,9 @@ def _continues(scene: Scene, candidate: HeadingCandidate, last: int, text: str, 
     )
     if following.page != line.page or not alike or following.breaks or len(text) >= 220:
         return False
-    spaced = 1.1 * scene.leading * line.size / scene.body_size if line.size > 1.2 * scene.body_size else 0.0
-    if not 0.5 * line.size < at.base - following.base < max(1.65 * line.size, spaced):
+    if not 0.5 * line.size < at.base - following.base < 1.65 * line.size:
         return False
     if last + 1 in indices and parse_number(following.text):
-        return False
-    if candidate.known and len(candidate.core.split()) <= 3:
         return False
     if scene.is_body(line.style) or (line.size < 1.04 * scene.body_size and line.bold < 0.6):
         return False
@@ -228,7 +217,7 @@ def _is_next_heading(scene: Scene, candidate: HeadingCandidate, at: Line, follow
     if candidate.number or not following.text[:1].isupper() or candidate.line.size >= 1.3 * scene.body_size:
         return False
     early = at.width < 0.6 * scene.columns.get(at.page, 400.0) and abs(at.x0 - following.x0) < 2
-    return early and not text.endswith(("-", ":")) and not _UNFINISHED.search(text)
+    return early and not text.endswith(("-", ":"))
 
 
 def is_common(title: str) -> bool:
@@ -247,7 +236,6 @@ _SQUEEZED = frozenset(squeeze(name) for name in KNOWN)
 _LABEL = re.compile(r"(chapter|appendix|part|article|annex)\s+[\dIVXLA-Z]+[.:]?", re.IGNORECASE)
 _CLAUSE = re.compile(r"^(\d{1,2})\.?\s+([A-Z][^.:]{1,79}[^.:\s][.:])(?=\s+\S|$)")
 _MIN_CLAUSES = 3
-_CLAUSE_SHARE = 0.35
 _ABSTRACT = re.compile(r"^((?:Abstract|ABSTRACT|Summary|SUMMARY)\s*(?:[.:—–]|-+))\s*\S")
 _LONGEST_TITLE = 300
 _YEAR = re.compile(r"\b(19|20)\d\d\b")
@@ -291,7 +279,7 @@ def _add_run_in(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
             row.append(Heading(index, index, match.group(0), 1, 4.0, number, run_in=ends))
             wanted += 1
     unnumbered = sum(heading.number is None for heading in headings)
-    if len(row) < _MIN_CLAUSES or len(row) < _CLAUSE_SHARE * (wanted - 1) or len(row) < unnumbered:
+    if len(row) < _MIN_CLAUSES or len(row) < unnumbered:
         return list(headings)  # too few, or a list in a text that has other headings
     clauses = {heading.first: heading for heading in row}
     clauses.update((heading.first, heading) for heading in headings if heading.first not in clauses)
