@@ -273,7 +273,6 @@ def export(python: str, backbone: str, tokens: int, texts: list[str], folder: Pa
         check=False,
     )
     if done.returncode:
-        print(done.stderr.decode()[-2000:], file=sys.stderr)
         return ""
     settings = folder / "tokenizer_config.json"
     told = json.loads(settings.read_text(encoding="utf-8"))
