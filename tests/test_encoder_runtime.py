@@ -28,6 +28,7 @@ from colde_cli.encoder.runtime import (
     encoder_contract,
     open_session,
     probe_cuda,
+    sums_overflow,
 )
 from colde_cli.encoder.runtime import _batches as token_batches
 from colde_cli.encoder.vector_cache import Cache
@@ -116,6 +117,25 @@ def test_a_graph_that_was_stopped_runs_again_when_nothing_waits(model_folder: Pa
         with pytest.raises(ModelError, match="was stopped"):
             runner.run(CHUNKS)
     assert as_bytes(runner.run(CHUNKS)) == alone
+
+
+@pytest.mark.parametrize(
+    ("flags", "overflows"),
+    [("avx2 avx512bw", True), ("avx512_vnni", False), ("avx2 avx_vnni", False), ("amx_int8 avx512_vnni", False)],
+)
+def test_sums_overflow_without_vnni(tmp_path: Path, flags: str, overflows: bool) -> None:
+    (tmp_path / "cpuinfo").write_text(f"processor\t: 0\nflags\t\t: fpu {flags}\n", encoding="utf-8")
+    assert sums_overflow(tmp_path / "cpuinfo") is overflows
+    assert sums_overflow(tmp_path / "absent")
+
+
+@pytest.mark.skipif(sums_overflow(Path("/proc/cpuinfo")), reason="a processor without VNNI gives other vectors")
+def test_how_weights_are_read_changes_no_byte_where_sums_do_not_overflow(
+    model_folder: Path, alone: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("colde_cli.encoder.runtime.sums_overflow", lambda _: True)
+    encoder = Encoder.load(model_folder, device="cpu", threads=1)
+    assert [encoder.encode_chunks([item])[0].tobytes() for item in CHUNKS] == alone
 
 
 def test_token_ids_that_the_graph_does_not_know_are_a_model_error(model_folder: Path) -> None:

@@ -213,9 +213,9 @@ def open_session(graph: Path, contract: Contract, cuda: int | None = None, *, ke
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
     options.enable_cpu_mem_arena = keep
-    # Without VNNI (Intel before 2019, AMD before Zen 4) sums of products of uint8 and int8 overflow 16 bits. This has
-    # weights read as uint8 there, whose sums do not: the cosine with a vector of fp16 is .999 instead of .99.
-    options.add_session_config_entry("session.x64quantprecision", "1")
+    if sums_overflow(_PROCESSOR):
+        # The weights are read as uint8, whose sums do not: the cosine with a vector of fp16 is .999 instead of .99.
+        options.add_session_config_entry("session.x64quantprecision", "1")
     providers: list[str | tuple[str, dict[str, int]]] = [CPU_PROVIDER]
     disabled = UNUSED_FUSIONS
     if cuda is not None:
@@ -235,6 +235,19 @@ def open_session(graph: Path, contract: Contract, cuda: int | None = None, *, ke
         raise DeviceError(f"ONNX Runtime could not start CUDA for this model; run with {called('device')} cpu.")
     contract.check(session, graph)
     return Graph(graph, session, frozenset(item.name for item in session.get_inputs()), cuda is not None)
+
+
+def sums_overflow(processor: Path) -> bool:
+    """Whether sums of products of uint8 and int8 overflow 16 bits: without VNNI (Intel before 2019, AMD before Zen 4).
+
+    Where `processor`, Linux's list of what the processor can do, is absent, it is taken for one without. ONNX Runtime
+    cannot be left to decide: it takes processors with AMX (Intel since 2023) for such, and is less than half as fast.
+    """
+    try:
+        with processor.open(encoding="utf-8", errors="replace") as lines:
+            return "vnni" not in lines.read(_FIRST_PROCESSOR)
+    except OSError:
+        return True
 
 
 def _unopened(error: Exception, graph: Path, watch: Watch) -> ModelError | DeviceError:
@@ -333,6 +346,9 @@ PRECISIONS = ("auto", "int8", "fp16", "fp32")
 _CPU_ORDER = ("int8", "fp32", "fp16")
 _CUDA_ORDER = ("fp16", "fp32")
 
+_PROCESSOR = Path("/proc/cpuinfo")
+_FIRST_PROCESSOR = 1 << 13
+"""Characters that hold what is said of the first one; the others are alike, and there may be hundreds."""
 _NO_FALLBACK = {"enable_fallback": 0}
 """Else ONNX Runtime runs on the CPU where CUDA fails, and says so on standard output, where the user's data goes."""
 # The ONNX graph y = LSTM(x) over one float (IR 8, opset 17), an operator of cuDNN that document heads have too.
