@@ -137,6 +137,7 @@ def test_subjects_are_told_apart_and_named(capsys: Capture, subjects: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("own_cache")
 def test_results_are_the_same_in_every_run(capsys: Capture, subjects: Path) -> None:
     """Whatever a cache knows, and however many threads there are; the documents are enough for a field of their own."""
     (subjects / "bad.pdf").write_bytes(b"%PDF-1.7 nothing")

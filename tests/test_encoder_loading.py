@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -19,16 +21,18 @@ config_empty config_deep config_large config_model_type_1 config_backbone_3 conf
 calibration_falling calibration_nan
 tokenizer_empty tokenizer_doubling tokenizer_backtracking tokenizer_charsmap tokenizer_charsmap_size tokenizer_ids
 tokenizer_beyond tokenizer_no_specials tokenizer_bytes_rule tokenizer_many_rules
-graph_document_cut graph_exchanged graph_other_output
+graph_other_output
 graph_shape_flat graph_shape_scalar graph_shape_rows graph_doubles graph_nan
-graph_huge_values graph_cycle graph_external_above graph_external_absolute graph_external_length graph_head_attention
-graph_head_rows graph_head_nan
+graph_huge_values graph_cycle graph_external_above graph_external_absolute graph_external_length
 array_lexicon_cut array_pickle array_large_shape array_lexicon_short array_domains_huge
-config_missing tokenizer_missing graph_document_missing
+config_missing tokenizer_missing
 weights_cut weights_shards_outside file_pipe_config file_locked_lexicon file_loop_tokenizer
 tower_shape_none tower_packing_0 tower_row_tokens_3
 """.split()
-OPENED = "config_unknown_0 calibration_steep graph_good graph_chunk_missing file_above tower_good".split()
+HEAD_REFUSED = "graph_document_cut graph_document_missing graph_exchanged graph_head_rows graph_head_nan".split()
+OPENED = """
+config_unknown_0 calibration_steep graph_good graph_chunk_missing graph_head_attention file_above tower_good
+""".split()
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -44,8 +48,14 @@ def documents(tmp_path: Path) -> tuple[Path, Path]:
 def test_hostile_models_are_refused_and_named(
     tmp_path: Path, model_folder: Path, documents: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    by_vector = shutil.copytree(model_folder, tmp_path / "by vector")
+    config = json.loads((by_vector / "config.json").read_text(encoding="utf-8"))
+    # A head is opened where its vector has a weight: without weights of parts it has all.
+    (by_vector / "config.json").write_text(json.dumps(config | {"score_weights": None}), encoding="utf-8")
+    (by_vector / "SHA256SUMS").unlink()
     folders = write_hostile_models(model_folder, tmp_path, REFUSED)
-    assert len(folders) == len(REFUSED)
+    folders += write_hostile_models(by_vector, by_vector / "hostile", HEAD_REFUSED)
+    assert len(folders) == len(REFUSED) + len(HEAD_REFUSED)
     for folder in folders:
         with permissions_count():
             result = run(capsys, "diff", *documents, "--model", folder, "--no-cache", "--format", "json")

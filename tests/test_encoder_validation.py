@@ -179,13 +179,26 @@ def test_a_lexicon_of_another_tokenizer_is_named(
 
 
 @pytest.mark.slow
-def test_weights_that_are_no_numbers_are_an_error(copied: Path, altered: Callable[[str, bytes], Path]) -> None:
+@pytest.mark.parametrize(
+    ("tensor", "by_vector", "named"),
+    [
+        ("head.projection.1.weight", True, "document_head.onnx gives vectors that are not numbers"),
+        ("head.center", False, "model.safetensors"),
+    ],
+)
+def test_weights_that_are_no_numbers_are_an_error(
+    copied: Path, altered: Callable[[str, bytes], Path], tensor: str, by_vector: bool, named: str
+) -> None:
+    """Those of the head, where the vector that it makes has a weight."""
     weights = (copied / "model.safetensors").read_bytes()
     length = int.from_bytes(weights[:8], "little")
     head = json.loads(weights[8 : 8 + length])
-    start, end = (8 + length + offset for offset in head["head.projection.1.weight"]["data_offsets"])
+    start, end = (8 + length + offset for offset in head[tensor]["data_offsets"])
     broken = weights[:start] + b"\x00\x00\xc0\x7f" * ((end - start) // 4) + weights[end:]
-    assert refused(altered("model.safetensors", broken), "document_head.onnx gives vectors that are not numbers")
+    if by_vector:
+        config = json.loads((copied / "config.json").read_text(encoding="utf-8"))
+        altered("config.json", json.dumps(config | {"score_weights": None}).encode())
+    assert refused(altered("model.safetensors", broken), named)
 
 
 def test_rules_that_grow_texts_are_refused(copied: Path, altered: Callable[[str, bytes], Path]) -> None:

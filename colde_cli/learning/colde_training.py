@@ -64,6 +64,8 @@ class ColdeTraining(Training):
         job, recipe = self.job, self.job.recipe
         if not recipe.epochs and job.init is None:
             raise OptionError("--epochs 0 trains nothing; give it 1 at least, or name a model with --init.")
+        if recipe.student_layers and job.init is None:
+            raise OptionError("student_layers needs --init with the model that teaches.")
         if self.processes.count > 1 and recipe.freeze_backbone:
             raise OptionError("--freeze-backbone trains in one process; start it without accelerate launch.")
         self.device = training_device(job, self.processes.device)
@@ -74,8 +76,8 @@ class ColdeTraining(Training):
         self.model = build_model(recipe, backbone, start)
         self.teacher = self.model.encoder
         if recipe.student_layers:
-            if start is None or self.teacher.takes_positions:
-                raise OptionError("student_layers needs --init with a model that reads a chunk by itself (post).")
+            if self.teacher.takes_positions:
+                raise OptionError("student_layers needs a model that reads a chunk by itself (chunk_position=post).")
             self.model = student_of(self.model, recipe.student_layers)
         documents = [item.document for item in self.read.data.documents]
         self.display.phase("Tokenizing them", len(documents))
