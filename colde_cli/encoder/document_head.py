@@ -66,7 +66,8 @@ class Head:
         counted = np.arange(len(vectors)) if numbers is None else numbers
         stretches = zip(np.array_split(vectors, parts), np.array_split(counted, parts), strict=True)
         found = np.concatenate([self._run(*stretch) for stretch in stretches])
-        return found[0] if parts == 1 else _unit_sum(found)
+        vector: FloatArray = found[0] if parts == 1 else unit_rows(found.sum(0, keepdims=True))[0]
+        return vector
 
     def _run(self, vectors: FloatArray, numbers: IntArray) -> FloatArray:
         """Z of one text, [1, D]."""
@@ -119,8 +120,3 @@ class Head:
             np.exp(scores, out=scores)
             scores /= scores.sum(1, keepdims=True)
             yield scores
-
-
-def _unit_sum(vectors: FloatArray) -> FloatArray:
-    unit: FloatArray = unit_rows(vectors.sum(0, keepdims=True))[0]
-    return unit

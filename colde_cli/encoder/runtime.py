@@ -240,8 +240,8 @@ def open_session(graph: Path, contract: Contract, cuda: int | None = None, *, ke
 def sums_overflow(processor: Path) -> bool:
     """Whether sums of products of uint8 and int8 overflow 16 bits: without VNNI (Intel before 2019, AMD before Zen 4).
 
-    Where `processor`, Linux's list of what the processor can do, is absent, it is taken for one without. ONNX Runtime
-    cannot be left to decide: it takes processors with AMX (Intel since 2023) for such, and is less than half as fast.
+    `processor` is Linux's list of what the processor can do; without such a list the answer is yes. Do not leave the
+    choice to ONNX Runtime: it treats processors with AMX (Intel since 2023) as if they lacked VNNI, at half the speed.
     """
     try:
         with processor.open(encoding="utf-8", errors="replace") as lines:

@@ -28,7 +28,7 @@ from colde_cli.scoring.whitening import Whitening, covariance_of, mean_of_means
 
 _LAYERS = ".encoder.layer."
 _BATCHES = 256
-"""Of an epoch, each drawn anew."""
+"""Batches of an epoch; every epoch draws its own."""
 _SORTED = 16
 """Batches that are cut from one draw of chunks, sorted by length: chunks of one length pad one another little."""
 _SAMPLE = 640
@@ -103,9 +103,9 @@ class StudentLearner(Learner):
         self._teacher = teacher.to(device, numeric).eval().requires_grad_(False)
         count, taught = len(recipe.student_layers), len(teacher.bert.encoder.layer)
         self._taught = [round(taught * (layer + 1) / count) for layer in range(count)]
-        owners = np.repeat(task.files, np.diff(task.texts.documents))
-        training = np.isin(np.repeat(np.arange(len(task.files)), np.diff(task.texts.documents)), task.split.training)
-        self._chunks = [np.flatnonzero(training & (owners == file)) for file in range(int(task.files.max()) + 1)]
+        documents = np.repeat(np.arange(len(task.files)), np.diff(task.texts.documents))
+        files = np.where(np.isin(documents, task.split.training), task.files[documents], -1)
+        self._chunks = [np.flatnonzero(files == file) for file in range(int(task.files.max()) + 1)]
         self._spaces = [self._space(file) if len(chunks) else None for file, chunks in enumerate(self._chunks)]
         hidden = network.config.hidden_size
         self._bank = torch.zeros(len(self._chunks), _BANK, hidden, device=device)

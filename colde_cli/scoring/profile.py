@@ -279,7 +279,7 @@ class FieldDocument:
 
     @property
     def opening(self) -> Terms | None:
-        """Those of the document: words of the opening name its kind, and what a whole field has in common counts."""
+        """Those of the document: they name its kind, so words that the whole field shares count too."""
         return self.document.opening
 
 
