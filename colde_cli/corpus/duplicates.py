@@ -271,7 +271,7 @@ class _Originals:
         Raises:
             BadIndexError: it is damaged or out of reach.
         """
-        first: dict[int | bytes, Member] = {}
+        first: dict[bytes, Member] = {}
         with index.reading():
             # An index numbers documents as they were written, not in an order that the next run gives again.
             for item in sorted(index.documents(chosen), key=lambda item: item.path):

@@ -33,9 +33,9 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.finding import ALL, Filter, HalfRead, Skipped, has_section, in_glob, is_sqlite
-from colde_cli.corpus.records import Card, mode_of
-from colde_cli.corpus.stores import DocumentStore, IndexedDocument, IndexedModel, Kept, damaged, decoded, shown_path
+from colde_cli.corpus.finding import ALL, Filter, Skipped, has_section, in_glob, is_sqlite
+from colde_cli.corpus.records import mode_of
+from colde_cli.corpus.stores import DocumentStore, IndexedModel, Row, damaged, decoded, shown_path
 from colde_cli.errors import BadIndexError
 from colde_cli.files import cannot_lock, open_sqlite
 from colde_cli.settings import INDEX_FILE
@@ -98,6 +98,12 @@ CREATE TABLE profile (
 );
 """
 
+_COLUMNS = {
+    **{name: f"d.{name}" for name in ("path", "key", "size", "mtime_ns", "checked_ns", "reason")},
+    **{name: f"c.{name}" for name in ("title", "words", "pages", "warnings", "headings", "reading")},
+    **{"_rowid": "d.number", "root": "r.path", "chunks": "v.chunks"},
+    **{"text": "c.record", "text_checksum": "c.checksum", "vectors": "v.record", "vectors_checksum": "v.checksum"},
+}
 # CROSS JOIN has SQLite begin with the documents. By itself it would go through all vectors of the model to find a few.
 _GOOD = """
 FROM documents d CROSS JOIN roots r ON r.number = d.root CROSS JOIN contents c ON c.number = d.content
@@ -239,56 +245,24 @@ class Index(DocumentStore):
 
     def numbers(self, chosen: Filter = ALL) -> NDArray[np.int64]:
         """The numbers of the documents, ascending."""
-        rows = self._rows("d.number", chosen)
-        return np.fromiter((number for (number,) in rows), np.int64)
+        return np.fromiter((row["_rowid"] for row in self.chosen((), chosen)), np.int64)
 
-    def documents(self, chosen: Filter = ALL) -> Iterator[IndexedDocument]:
-        """The documents, by number."""
-        facts = "d.number, d.content, d.path, c.title, d.size, d.mtime_ns, c.words, v.chunks, c.pages, c.warnings"
-        for number, content, path, title, size, mtime_ns, *read, warnings in self._rows(facts, chosen):
-            with decoded(self.folder):
-                shown, (words, chunks, pages) = shown_path(path), read
-                name, said = json.loads(title) or Path(shown).name, tuple(json.loads(warnings))
-            yield IndexedDocument(number, content, shown, name, size, mtime_ns, words, chunks, pages, said)
-
-    def cards(self, numbers: Sequence[int] | NDArray[np.int64]) -> dict[int, Card]:
-        """The cards of documents, by number; numbers that are gone are left out."""
-        return dict(self._cards(ALL, f"d.number IN ({','.join(str(int(number)) for number in numbers)})"))
-
-    def all_cards(self, chosen: Filter = ALL, after: int = -1) -> Iterator[tuple[int, Card]]:
-        """Numbers and cards in the order of numbers, read one after the other; `after` leaves out earlier numbers."""
-        return self._cards(chosen, f"d.number > {int(after)}")
-
-    def _cards(self, chosen: Filter, numbers: str) -> Iterator[tuple[int, Card]]:
-        columns = "d.number, d.path, c.title, c.warnings, v.checksum, v.record"
-        model = self.model
-        for number, *kept in self._rows(columns, chosen, numbers):
-            yield number, self.card(model, *kept)
-
-    def _rows(self, columns: str, chosen: Filter, numbers: str = "1") -> Iterator[Any]:
+    def chosen(self, columns: Sequence[str], chosen: Filter = ALL, only: str = "") -> Iterator[Row]:
+        """See `DocumentStore`."""
         condition, values = chosen.condition()
-        good = _GOOD.format(model=self.meta("model") or 0, where=f"{numbers} AND {condition}")
+        good = _GOOD.format(model=self.meta("model") or 0, where=f"{only or 1} AND {condition}")
+        names = ("_rowid", *columns)
         with self._asking():
-            yield from self.connection.execute(f"SELECT {columns} {good} ORDER BY d.number", values)
+            for row in self.connection.execute(f"SELECT {named(names)} {good} ORDER BY d.number", values):
+                yield dict(zip(names, row, strict=True))
 
-    def _kept(self, number: int, part: str) -> Kept | None:
-        if part == "text":
-            record = "c.checksum, c.record FROM documents d JOIN contents c ON c.number = d.content"
-        else:
-            joined = f"vectors v ON v.content = d.content AND v.model = {self.meta('model') or 0}"
-            record = f"v.checksum, v.record FROM documents d JOIN {joined}"
-        row: Kept | None = self._first(f"SELECT d.path, {record} WHERE d.number = ?", number)
-        return row
+    def taken(self, numbers: Sequence[int] | NDArray[np.int64], columns: Sequence[str]) -> Iterator[Row]:
+        """See `DocumentStore`."""
+        return self.chosen(columns, ALL, f"d.number IN ({','.join(str(int(number)) for number in numbers)})")
 
     def _alike(self, names: Collection[bytes], size: int) -> Iterable[tuple[int, bytes]]:
         query = "SELECT number, path FROM documents WHERE path IN (?, ?) OR size = ?"
         return self._all(query, min(names), max(names), size)
-
-    def half_read(self, chosen: Filter = ALL) -> tuple[HalfRead, ...]:
-        """The documents of which something could not be read, with the sentences that say what, by path."""
-        rows = self._rows("d.path, c.warnings", chosen, "c.warnings <> '[]'")
-        with decoded(self.folder):
-            return tuple(sorted(HalfRead(shown_path(path), tuple(json.loads(warnings))) for path, warnings in rows))
 
     def bad_files(self) -> tuple[Skipped, ...]:
         """The files that cannot be read, with the reason, by path."""
@@ -306,6 +280,11 @@ class Index(DocumentStore):
                 stacklevel=3,
             )
         return row
+
+
+def named(columns: Iterable[str]) -> str:
+    """Columns of `stores.Row`, or `reason`, of documents `d`, roots `r`, contents `c` and vectors `v`, in SQL."""
+    return ", ".join(f"{_COLUMNS[name]} AS {name}" for name in columns)
 
 
 def connect(folder: Path, mode: str = "rw") -> sqlite3.Connection:

@@ -29,17 +29,16 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.finding import ALL, Filter, HalfRead, Skipped, is_url
+from colde_cli.corpus.finding import ALL, Filter, Skipped, is_url
 from colde_cli.corpus.first_stage import HEAVIEST, Measure, heaviest
-from colde_cli.corpus.records import Card, mode_of
+from colde_cli.corpus.records import mode_of
 from colde_cli.corpus.stores import (
     EXACT,
     SCORED,
     DocumentStore,
-    IndexedDocument,
     IndexedModel,
-    Kept,
     Likely,
+    Row,
     damaged,
     decoded,
     shown_path,
@@ -54,8 +53,6 @@ from colde_cli.scoring.score import COSINE_ALONE
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Row = dict[str, Any]
-
 FORMAT: Final = 1
 """Number of the layout: raise it with every change of a column or record."""
 DOCUMENT: Final = "kind = 'document'"
@@ -63,8 +60,6 @@ DOCUMENT: Final = "kind = 'document'"
 _ABOUT = b"colde"  # name of the description in the schema
 _QUERY_WORDS = 64
 _PROBES = 25  # partitions that a query reads: 100,000 vectors, so that up to so many documents all are compared
-_CARD = ("path", "title", "warnings", "vectors_checksum", "vectors")
-_FACTS = ("path", "root", "headings", "key", "title", "size", "mtime_ns", "words", "chunks", "pages", "warnings")
 _BLOCK = 256  # documents read together
 
 
@@ -211,56 +206,26 @@ class LanceIndex(DocumentStore):
             for batch in scanner.to_batches():
                 yield from batch.to_pylist()
 
-    def _taken(self, numbers: Sequence[int], columns: Sequence[str]) -> list[Row]:
-        with lance_trouble(self.place):
-            rows: list[Row] = self.dataset._take_rows(list(numbers), columns=list(columns)).to_pylist()
-            return rows
+    def taken(self, numbers: Sequence[int] | NDArray[np.int64], columns: Sequence[str]) -> Iterator[Row]:
+        """See `DocumentStore`."""
+        for start in range(0, len(numbers), _BLOCK):
+            block = [int(number) for number in numbers[start : start + _BLOCK]]
+            with lance_trouble(self.place):
+                rows = self.dataset._take_rows(block, columns=["_rowid", *columns])
+            yield from rows.to_pylist()
 
-    def _chosen(self, columns: Sequence[str], chosen: Filter, extra: str = "") -> Iterator[Row]:
-        """Columns of the documents of a filter; those that `Filter.takes` needs are among them."""
-        for row in self.rows(columns, " AND ".join((DOCUMENT, *_bounds(chosen), *filter(None, (extra,))))):
-            if chosen.takes(row["path"], row["root"], row["headings"]):
+    def chosen(self, columns: Sequence[str], chosen: Filter = ALL, only: str = "") -> Iterator[Row]:
+        """See `DocumentStore`."""
+        needed = () if chosen == ALL else ("path", "root", "headings")
+        columns = tuple(dict.fromkeys((*columns, *needed)))
+        for row in self.rows(columns, " AND ".join((DOCUMENT, *_bounds(chosen), *filter(None, (only,))))):
+            if not needed or chosen.takes(row["path"], row["root"], row["headings"]):
                 yield row
-
-    def documents(self, chosen: Filter = ALL) -> Iterator[IndexedDocument]:
-        """See `DocumentStore`."""
-        for row in self._chosen(_FACTS, chosen):
-            with decoded(self.place):
-                shown, said = shown_path(row["path"]), tuple(json.loads(row["warnings"]))
-                title = json.loads(row["title"]) or Path(shown).name
-                facts = {name: row[name] for name in ("size", "mtime_ns", "words", "chunks", "pages")}
-            yield IndexedDocument(row["_rowid"], row["key"], shown, title, warnings=said, **facts)
-
-    def cards(self, numbers: Sequence[int] | NDArray[np.int64]) -> dict[int, Card]:
-        """See `DocumentStore`."""
-        wanted, cards = [int(number) for number in numbers], {}
-        for start in range(0, len(wanted), _BLOCK):
-            block = wanted[start : start + _BLOCK]
-            for number, row in zip(block, self._taken(block, _CARD), strict=True):
-                cards[number] = self.card(self._model, *(row[name] for name in _CARD))
-        return cards
-
-    def all_cards(self, chosen: Filter = ALL, after: int = -1) -> Iterator[tuple[int, Card]]:
-        """See `DocumentStore`."""
-        for row in self._chosen((*_CARD, "root", "headings"), chosen):
-            if row["_rowid"] > after:
-                yield row["_rowid"], self.card(self._model, *(row[name] for name in _CARD))
-
-    def _kept(self, number: int, part: str) -> Kept | None:
-        for row in self._taken([number], ("path", f"{part}_checksum", part)):
-            return row["path"], row[f"{part}_checksum"], row[part]
-        return None
 
     def _alike(self, names: Collection[bytes], size: int) -> Iterable[tuple[int, bytes]]:
         listed = ", ".join(map(bytes_literal, sorted(names)))
         rows = self.rows(("path",), f"{DOCUMENT} AND source = '' AND (path IN ({listed}) OR size = {size})")
         return ((row["_rowid"], row["path"]) for row in rows)
-
-    def half_read(self, chosen: Filter = ALL) -> tuple[HalfRead, ...]:
-        """See `DocumentStore`."""
-        rows = self._chosen(("path", "root", "headings", "warnings"), chosen, "warnings <> '[]'")
-        with decoded(self.place):
-            return tuple(sorted(HalfRead(shown_path(row["path"]), tuple(json.loads(row["warnings"]))) for row in rows))
 
     def bad_files(self) -> tuple[Skipped, ...]:
         """See `DocumentStore`."""
@@ -290,7 +255,7 @@ class LanceIndex(DocumentStore):
             return None
         allowed, wanted = None, max(SCORED, 2 * top)
         if chosen != ALL:
-            rows = self._chosen(("path", "root", "headings"), chosen)
+            rows = self.chosen((), chosen)
             allowed = np.setdiff1d(np.fromiter((row["_rowid"] for row in rows), np.int64), own)
             if len(allowed) <= EXACT:
                 return Likely(allowed, len(allowed))

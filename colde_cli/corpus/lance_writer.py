@@ -19,12 +19,11 @@ from typing import Any
 
 from colde_cli.corpus.finding import in_glob, is_lance
 from colde_cli.corpus.first_stage import NO_TERMS
-from colde_cli.corpus.index_reader import Index, connect
+from colde_cli.corpus.index_reader import Index, connect, named
 from colde_cli.corpus.index_writer import writing
 from colde_cli.corpus.lance_store import (
     DOCUMENT,
     LanceIndex,
-    Row,
     about,
     bytes_literal,
     lance_module,
@@ -37,7 +36,7 @@ from colde_cli.corpus.lance_store import (
     term_text,
 )
 from colde_cli.corpus.records import Card, unpack
-from colde_cli.corpus.stores import EXACT, MAX_LEARNED_FROM, field_source, learned_field, shown_path
+from colde_cli.corpus.stores import EXACT, MAX_LEARNED_FROM, Row, field_source, learned_field, shown_path
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.errors import BadIndexError, ColdeError, OptionError
 
@@ -64,10 +63,9 @@ _TRIGGERS = {
 }
 """What is noted in the table `dirty`, and after which change."""
 _FILES = "source = '' AND kind IN ('document', 'unread')"
-_ROW = """
-SELECT d.path, r.path AS root, d.key, d.size, d.mtime_ns, d.checked_ns, d.reason, c.title, c.words, c.pages, c.warnings,
-    c.headings, c.reading, c.checksum AS text_checksum, c.record AS text, v.chunks, v.checksum AS vectors_checksum,
-    v.record AS vectors
+_NAMES = (*(name for name in _KNOWN if name not in ("id", "kind", "source")), "text", "vectors")
+_ROW = f"""
+SELECT {named(_NAMES)}
 FROM documents d LEFT JOIN roots r ON r.number = d.root LEFT JOIN contents c ON c.number = d.content
 LEFT JOIN vectors v ON v.content = d.content AND v.model = (SELECT value FROM meta WHERE name = 'model') WHERE
 """
@@ -359,8 +357,7 @@ class WorkingIndex(Index):
         if kind == "document":
             cursor = self.connection.execute(f"{_ROW} d.path = ?", (path,))
             found = cursor.fetchone()
-            names = [name for name, *_ in cursor.description]
-            return gone if found is None else dict(zip(names, found, strict=True))
+            return gone if found is None else dict(zip(_NAMES, found, strict=True))
         found = self.connection.execute("SELECT glob FROM roots WHERE path = ?", (path,)).fetchone()
         return gone if found is None else {**gone, "kind": kind, "title": found[0]}
 
@@ -463,8 +460,7 @@ def _origin(folder: Path) -> str:
 def _records(index: Index, target: Target, paths: Iterable[bytes]) -> Iterator[Row]:
     for path in paths:
         cursor = index.connection.execute(f"{_ROW} d.path = ?", (path,))
-        names = [name for name, *_ in cursor.description]
-        yield {**target.row(dict(zip(names, cursor.fetchone(), strict=True))), "checked_ns": time.time_ns()}
+        yield {**target.row(dict(zip(_NAMES, cursor.fetchone(), strict=True))), "checked_ns": time.time_ns()}
 
 
 def _blocks(rows: Iterator[Row]) -> Iterator[list[Row]]:

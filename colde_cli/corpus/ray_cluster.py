@@ -31,11 +31,11 @@ from urllib.parse import urlsplit
 
 from colde_cli.corpus.finding import LANCE, Skipped, fits, is_lance, unlisted, walk
 from colde_cli.corpus.index_update import STAGES, IndexUpdate, LookedAt, content_row, ocr_of
-from colde_cli.corpus.lance_store import LanceIndex, Row, open_dataset, row_id, storage_options
+from colde_cli.corpus.lance_store import LanceIndex, open_dataset, row_id, storage_options
 from colde_cli.corpus.lance_writer import Target
 from colde_cli.corpus.pipeline import CorpusReader, StageClock, encode_each, skipping
 from colde_cli.corpus.records import pack, reading_digest, unpack, vector_record
-from colde_cli.corpus.stores import shown_path
+from colde_cli.corpus.stores import Row, shown_path
 from colde_cli.documents.document import document_header, document_of
 from colde_cli.documents.pdf.scans import way_of_reading
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding

@@ -89,7 +89,7 @@ def find_candidates(
     measure = _measure(encoder, file.profile)
     allowed = None if chosen == ALL else np.setdiff1d(index.numbers(chosen), own)
     # With the documents that the file does not know.
-    segments = [*file.segments, *filter(None, (measure.segment(index.all_cards(after=file.last)),))]
+    segments = [*file.segments, *filter(None, (measure.segment(index.all_cards(only=f"d.number > {file.last}")),))]
     try:
         limit = max(SCORED, 2 * top) + len(own)
         numbers = candidates(measure.query(query), segments, limit, allowed)
@@ -122,8 +122,9 @@ def refresh(index: Index, encoder: DocumentEncoder) -> bool:
             if file is not None:
                 last, kept = file.full
                 profile = file.profile if kept else profile
+            rest = index.all_cards(only=f"d.number > {last}")
             del file  # where a file that is mapped cannot be replaced
-            build(path, index.lineage, len(numbers), index.all_cards(after=last), _measure(encoder, profile), kept)
+            build(path, index.lineage, len(numbers), rest, _measure(encoder, profile), kept)
             return True
     except OSError as error:  # the index is whole without it
         warnings.warn(

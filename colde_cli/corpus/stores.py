@@ -68,7 +68,7 @@ class IndexedDocument:
     """
 
     number: int
-    content: int | bytes
+    content: bytes
     path: str
     title: str
     size: int
@@ -93,8 +93,11 @@ class IndexedModel:
     centre: FloatArray | None
 
 
-Kept = tuple[bytes, int, bytes]
-"""The path of a document, and the checksum and the bytes of one of its records."""
+Row = dict[str, Any]
+"""Columns of a document by their names in a data set, which has all of them; its number is `_rowid`."""
+
+_CARD = ("path", "title", "warnings", "vectors_checksum", "vectors")
+_FACTS = ("path", "key", "title", "size", "mtime_ns", "words", "chunks", "pages", "warnings")
 
 
 class DocumentStore(ABC):
@@ -141,16 +144,40 @@ class DocumentStore(ABC):
         """The folders and files that the index follows, as absolute paths."""
 
     @abstractmethod
+    def chosen(self, columns: Sequence[str], chosen: Filter = ALL, only: str = "") -> Iterator[Row]:
+        """Columns of documents in the order of numbers; `only` is a further condition of SQL."""
+
+    @abstractmethod
+    def taken(self, numbers: Sequence[int] | Ints, columns: Sequence[str]) -> Iterator[Row]:
+        """Columns of the documents with these numbers; those that are gone are left out."""
+
     def documents(self, chosen: Filter = ALL) -> Iterator[IndexedDocument]:
         """The documents, by number."""
+        for row in self.chosen(_FACTS, chosen):
+            with decoded(self.place):
+                shown, said = shown_path(row["path"]), tuple(json.loads(row["warnings"]))
+                title = json.loads(row["title"]) or Path(shown).name
+                facts = {name: row[name] for name in ("size", "mtime_ns", "words", "chunks", "pages")}
+            yield IndexedDocument(row["_rowid"], row["key"], shown, title, warnings=said, **facts)
 
-    @abstractmethod
     def cards(self, numbers: Sequence[int] | Ints) -> dict[int, Card]:
         """The cards of documents, by number; numbers that are gone are left out."""
+        return dict(self._cards(self.taken(numbers, _CARD)))
 
-    @abstractmethod
-    def all_cards(self, chosen: Filter = ALL, after: int = -1) -> Iterator[tuple[int, Card]]:
-        """Numbers and cards in the order of numbers, read one after the other; `after` leaves out earlier numbers."""
+    def all_cards(self, chosen: Filter = ALL, only: str = "") -> Iterator[tuple[int, Card]]:
+        """Numbers and cards in the order of numbers, read one after the other; arguments are those of `chosen`."""
+        return self._cards(self.chosen(_CARD, chosen, only))
+
+    def _cards(self, rows: Iterable[Row]) -> Iterator[tuple[int, Card]]:
+        model = self.model
+        for row in rows:
+            _, arrays = self.unpacked(row["vectors"], row["vectors_checksum"])
+            if model is None:
+                raise damaged(self.place)
+            with decoded(self.place):
+                title, said = json.loads(row["title"]), json.loads(row["warnings"])
+                card = Card.of_arrays(shown_path(row["path"]), title, said, arrays, model.centre)
+            yield row["_rowid"], card
 
     def numbers_of(self, path: str | Path) -> tuple[int, ...]:
         """The numbers of the documents that are this file, by whatever name or link."""
@@ -166,17 +193,15 @@ class DocumentStore(ABC):
     def _alike(self, names: Collection[bytes], size: int) -> Iterable[tuple[int, bytes]]:
         """Number and path of the documents that have one of these paths, or as many bytes."""
 
-    @abstractmethod
     def half_read(self, chosen: Filter = ALL) -> tuple[HalfRead, ...]:
         """The documents of which something could not be read, with the sentences that say what, by path."""
+        rows = self.chosen(("path", "warnings"), chosen, "warnings <> '[]'")
+        with decoded(self.place):
+            return tuple(sorted(HalfRead(shown_path(row["path"]), tuple(json.loads(row["warnings"]))) for row in rows))
 
     @abstractmethod
     def bad_files(self) -> tuple[Skipped, ...]:
         """The files that cannot be read, with the reason, by path."""
-
-    @abstractmethod
-    def _kept(self, number: int, part: str) -> Kept | None:
-        """A record of a document, its `part` "text" or "vectors"; None if it is gone."""
 
     @abstractmethod
     def _profile(self, fingerprint: str) -> tuple[int, int, bytes] | None:
@@ -209,7 +234,7 @@ class DocumentStore(ABC):
             return document, passages_of(document, arrays)
 
     def _text(self, number: int) -> tuple[Document, Arrays]:
-        path, header, arrays = self._record(number, "text")
+        path, (header, arrays) = self._record(number, "text")
         with decoded(self.place):
             shown = shown_path(path)
             return document_of(shown, Path(shown).name, header), arrays
@@ -224,18 +249,18 @@ class DocumentStore(ABC):
         model = self.model
         if model is None:
             raise damaged(self.place)
-        _, _, arrays = self._record(number, "vectors")
+        _, (_, arrays) = self._record(number, "vectors")
         document = self.document(number)
         chunks = encoder.chunk(document) if len(arrays["chunks"]) else ()
         with decoded(self.place):
             return encoding_of(document, chunks, arrays, model.centre)
 
-    def _record(self, number: int, part: str) -> tuple[bytes, Header, Arrays]:
-        kept = self._kept(int(number), part)
-        if kept is None:
-            raise BadIndexError(f"Document {number} is no longer in {self.place}; search again.")
-        path, checksum, record = kept
-        return path, *self.unpacked(record, checksum)
+    def _record(self, number: int, part: str) -> tuple[bytes, tuple[Header, Arrays]]:
+        """The path of a document, and its record "text" or "vectors"."""
+        checksum = f"{part}_checksum"
+        for row in self.taken([number], ("path", checksum, part)):
+            return row["path"], self.unpacked(row[part], row[checksum])
+        raise BadIndexError(f"Document {number} is no longer in {self.place}; search again.")
 
     def unpacked(self, record: bytes, checksum: int) -> tuple[Header, Arrays]:
         """Header and arrays of a record.
@@ -248,15 +273,6 @@ class DocumentStore(ABC):
         if parts is None:
             raise damaged(self.place)
         return parts
-
-    def card(self, model: IndexedModel | None, path: bytes, title: str, warnings: str, *kept: Any) -> Card:  # noqa: ANN401
-        """The card of checksum and record of vectors; title and warnings are JSON, as an index keeps them."""
-        checksum, record = kept
-        _, arrays = self.unpacked(record, checksum)
-        if model is None:
-            raise damaged(self.place)
-        with decoded(self.place):
-            return Card.of_arrays(shown_path(path), json.loads(title), json.loads(warnings), arrays, model.centre)
 
     def field(self, encoder: DocumentEncoder) -> Field | None:
         """The field that the corpus is; None in a small one, or for a model that has none."""
