@@ -79,9 +79,9 @@ def counts(update: IndexUpdate) -> tuple[int, ...]:
 def held(place: str | Path) -> dict[str, Any]:
     """Path, text and vectors of all documents."""
     with open_index(place) as index, index.reading():
-        kept = {
-            item.path: (index.document(item.number), index._kept(item.number, "vectors")) for item in index.documents()
-        }
+        names = {item.number: item.path for item in index.documents()}
+        rows = index.taken(list(names), ("vectors",))
+        kept = {names[row["_rowid"]]: (index.document(row["_rowid"]), row["vectors"]) for row in rows}
         return kept | {item.path: item.reason for item in index.bad_files()}
 
 

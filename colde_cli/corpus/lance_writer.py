@@ -11,7 +11,7 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -116,7 +116,7 @@ class Target:
         return row
 
     def merge(self, rows: Sequence[Row]) -> None:
-        """Write rows as one version, in place of those with the same identity that were looked at before.
+        """Write rows, also some of `_ROW`, as one version, in place of those of one identity looked at before.
 
         Raises:
             BadIndexError, RemoteError: the data set cannot be written.
@@ -125,6 +125,7 @@ class Target:
 
         if not rows:
             return
+        rows = [row if "id" in row else self.row(row) for row in rows]
         with lance_trouble(self.place):
             opened = self.open() or self._made(rows)
             (
@@ -338,10 +339,9 @@ class WorkingIndex(Index):
     def send(self) -> None:
         """Send all that was committed."""
         run = self.connection.execute
-        while waiting := run("SELECT kind, path FROM dirty LIMIT ?", (_SENT_ROWS,)).fetchall():
-            rows = [self._row(kind, path) for kind, path in waiting]
+        for waiting, rows in _blocks(self, self._target, run("SELECT kind, path FROM dirty").fetchall()):
             self._bring_records(rows)
-            self._target.merge([row if "id" in row else self._target.row(row) for row in rows])
+            self._target.merge(rows)
             # The data set has them now.
             for table, column in (("contents", "number"), ("vectors", "content")):
                 sent = "(SELECT content FROM documents WHERE path = ?) AND record <> x''"
@@ -349,17 +349,6 @@ class WorkingIndex(Index):
                 self.connection.executemany(f"UPDATE {table} SET record = x'' WHERE {column} IN {sent}", values)
             self.connection.executemany("DELETE FROM dirty WHERE kind = ? AND path = ?", waiting)
         self._sent = time.monotonic()
-
-    def _row(self, kind: str, path: bytes) -> Row:
-        """The row of a document or a root as it is now; of one that is gone, a row that says so."""
-        now, source = time.time_ns(), self._target.source
-        gone = {"id": row_id(source, path, kind), "kind": "gone", "source": source, "path": path, "checked_ns": now}
-        if kind == "document":
-            cursor = self.connection.execute(f"{_ROW} d.path = ?", (path,))
-            found = cursor.fetchone()
-            return gone if found is None else dict(zip(_NAMES, found, strict=True))
-        found = self.connection.execute("SELECT glob FROM roots WHERE path = ?", (path,)).fetchone()
-        return gone if found is None else {**gone, "kind": kind, "title": found[0]}
 
     def _bring_records(self, rows: Sequence[Row]) -> None:
         """Bring records that only the data set has: of documents that were renamed, copied or looked at again."""
@@ -428,26 +417,18 @@ def send_index(
             names = ("path", "key", "size", "mtime_ns", "reason", "reading")
             for row in known.rows(names, f"{own} AND kind IN ('document', 'unread')"):
                 before[row["path"]] = tuple(row[name] for name in names[1:])
-        written, now = 0, time.time_ns()
         cursor = index.connection.execute(
             "SELECT d.path, d.key, d.size, d.mtime_ns, d.reason, c.reading FROM documents d"
             " LEFT JOIN contents c ON c.number = d.content"
         )
-        changed = [path for path, *state in cursor if before.pop(path, None) != tuple(state)]
-        gone = [{"id": row_id(target.source, path), "kind": "gone", "path": path} for path in before]
-        roots = [
-            {"id": row_id(target.source, path, "root"), "kind": "root", "path": path, "title": glob}
-            for path, glob in index.connection.execute("SELECT path, glob FROM roots")
-        ]
-        waiting = _records(index, target, changed)
-        rest: Iterator[Row] = ({**row, "source": target.source, "checked_ns": now} for row in (*roots, *gone))
-        for rows in (waiting, rest):
-            for block in _blocks(rows):
-                target.merge(block)
-                written += len(block)
-                if progress is not None:
-                    progress(len(block))
-        return len(changed) + len(gone), target.finish()
+        changed = [("document", path) for path, *state in cursor if before.pop(path, None) != tuple(state)]
+        changed += [("document", path) for path in before]
+        roots = [("root", path) for (path,) in index.connection.execute("SELECT path FROM roots")]
+        for sent, rows in _blocks(index, target, changed + roots):
+            target.merge(rows)
+            if progress is not None:
+                progress(len(sent))
+        return len(changed), target.finish()
 
 
 def _origin(folder: Path) -> str:
@@ -457,24 +438,33 @@ def _origin(folder: Path) -> str:
         return str(index.meta("origin"))
 
 
-def _records(index: Index, target: Target, paths: Iterable[bytes]) -> Iterator[Row]:
-    for path in paths:
-        cursor = index.connection.execute(f"{_ROW} d.path = ?", (path,))
-        yield {**target.row(dict(zip(_NAMES, cursor.fetchone(), strict=True))), "checked_ns": time.time_ns()}
-
-
-def _blocks(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    """Rows of up to 64 MB together."""
-    block: list[Row] = []
-    size = 0
-    for row in rows:
-        block.append(row)
+def _blocks(
+    index: Index, target: Target, changes: Sequence[tuple[str, bytes]]
+) -> Iterator[tuple[list[tuple[str, bytes]], list[Row]]]:
+    """Documents and roots, by kind and path, with their rows; up to 64 MB together."""
+    sent, rows, size = list[tuple[str, bytes]](), list[Row](), 0
+    for change in changes:
+        row = _row(index, target, *change)
+        sent.append(change)
+        rows.append(row)
         size += len(row.get("text") or b"") + len(row.get("vectors") or b"")
-        if size > _SENT_BYTES or len(block) >= 4 * _SENT_ROWS:
-            yield block
-            block, size = [], 0
-    if block:
-        yield block
+        if size > _SENT_BYTES or len(rows) >= _SENT_ROWS:
+            yield sent, rows
+            sent, rows, size = [], [], 0
+    if rows:
+        yield sent, rows
+
+
+def _row(index: Index, target: Target, kind: str, path: bytes) -> Row:
+    """The row of a document or a root as it is now; of one that is gone, a row that says so."""
+    now, source = time.time_ns(), target.source
+    gone = {"id": row_id(source, path, kind), "kind": "gone", "source": source, "path": path, "checked_ns": now}
+    if kind == "root":
+        found = index.connection.execute("SELECT glob FROM roots WHERE path = ?", (path,)).fetchone()
+        return gone if found is None else {**gone, "kind": kind, "title": found[0]}
+    found = index.connection.execute(f"{_ROW} d.path = ?", (path,)).fetchone()
+    # Files of an index that was sent are not looked at here: the last that was sent counts.
+    return gone if found is None else dict(zip(_NAMES, found, strict=True)) | ({"checked_ns": now} if source else {})
 
 
 def _is_missing(path: bytes) -> bool:

@@ -100,29 +100,17 @@ class RayCluster:
             for root, glob in roots.items()
             for folder, deep in _shared_out(root)
         ]
-        known = open_dataset(target.place).version
+        model = (target.place, _portable_model(encoder), encoder.info.precision, encoder.identity, self.gpus > 0)
+        known = (target.place, open_dataset(target.place).version, reread)
         with _connected(self.address) as ray, _ray_trouble(ray):
             encoders = max(1, int(self._encoders(ray)))
-            model = (target.place, _portable_model(encoder), encoder.info.precision, encoder.identity, self.gpus > 0)
-            light: dict[str, Any] = {"batch_format": "pyarrow", "num_cpus": _READ_CORES}
-            dataset = (
-                ray.data.from_items(items, override_num_blocks=min(len(items), 4 * encoders))
-                .map_batches(list_batch, batch_size=4, **light)
-                .map_batches(look_batch, batch_size=64, fn_args=(target.place, known, reread), **light)
-                .map_batches(read_batch, batch_size=_BATCH, fn_args=(ocr, way_of_reading(ocr)), **light)
-                .map_batches(
-                    BatchEncoder,
-                    fn_constructor_args=model,
-                    batch_format="pyarrow",
-                    batch_size=_BATCH,
-                    compute=ray.data.ActorPoolStrategy(min_size=1, max_size=encoders),
-                    num_cpus=_ENCODE_CORES,
-                    num_gpus=self.gpus or None,
-                )
-                .map_batches(write_fragment, batch_size=_FRAGMENT, fn_args=(target.place,), **light)
-            )
-            for batch in dataset.iter_batches(batch_size=None, batch_format="pyarrow"):
-                yield from map(json.loads, batch["result"].to_pylist())
+            node = ray.get_runtime_context().get_node_id()
+            here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=False)
+            reading, gpus = (ocr, way_of_reading(ocr)), self.gpus or None
+            made = ray.remote(_Stream).options(num_cpus=0, scheduling_strategy=here)
+            stream = made.remote(items, known, reading, model, encoders, gpus, _FRAGMENT)
+            while results := ray.get(stream.results.remote()):
+                yield from map(json.loads, results)
 
     def _encoders(self, ray: ModuleType) -> float:
         """How many encoders the cluster has room for."""
@@ -132,6 +120,56 @@ class RayCluster:
         if resources.get("GPU", 0) < self.gpus:
             raise ClusterError(f"The cluster at {self.address} has no free GPU; leave out ?gpus=.")
         return float(resources["GPU"]) / self.gpus
+
+
+class _Stream:
+    """The work on a cluster, started and watched by a process beside that of the caller.
+
+    Ray Data looks after its tasks all the time, which takes more of a processor than anything the caller does.
+    """
+
+    def __init__(
+        self,
+        items: list[dict[str, Any]],
+        known: tuple[str, int, bool],
+        reading: tuple[str, str],
+        model: tuple[Any, ...],
+        encoders: int,
+        gpus: float | None,
+        fragment: int,
+    ) -> None:
+        """Take the folders to list, arguments of the functions that are mapped, and how many encoders there may be."""
+        import ray.data
+
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.print_on_execution_start = False
+        light: dict[str, Any] = {"batch_format": "pyarrow", "num_cpus": _READ_CORES}
+        dataset = (
+            ray.data.from_items(items, override_num_blocks=min(len(items), 4 * encoders))
+            .map_batches(list_batch, batch_size=4, **light)
+            .map_batches(look_batch, batch_size=64, fn_args=known, **light)
+            .map_batches(read_batch, batch_size=_BATCH, fn_args=reading, **light)
+            .map_batches(
+                BatchEncoder,
+                fn_constructor_args=model,
+                batch_format="pyarrow",
+                batch_size=_BATCH,
+                compute=ray.data.ActorPoolStrategy(min_size=1, max_size=encoders),
+                num_cpus=_ENCODE_CORES,
+                num_gpus=gpus,
+            )
+            .map_batches(write_fragment, batch_size=fragment, fn_args=known[:1], **light)
+        )
+        self._batches = iter(dataset.iter_batches(batch_size=None, batch_format="pyarrow"))
+
+    def results(self) -> list[str]:
+        """What `write_fragment` said since the last call, at least once; nothing at the end."""
+        while (batch := next(self._batches, None)) is not None:
+            if batch.num_rows:
+                return list(batch["result"].to_pylist())
+        return []
 
 
 def update_on_cluster(
@@ -427,8 +465,7 @@ def _connected(address: str) -> Iterator[ModuleType]:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         import pyarrow  # noqa: F401 - Ray Data needs it
-        import ray
-        import ray.data
+        import ray.util.scheduling_strategies
     except ImportError as error:
         message = "Clusters need Ray; install it with: pip install 'colde[cluster]'"
         raise MissingExtraError(message) from error
@@ -442,10 +479,6 @@ def _connected(address: str) -> Iterator[ModuleType]:
             ray.init(None if address == LOCAL else address, **options)
         except Exception as error:  # Ray raises many kinds, ConnectionError among them
             raise _no_cluster(address) from error
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
-    context.print_on_execution_start = False
     try:
         yield ray
     finally:

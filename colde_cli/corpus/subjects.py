@@ -9,13 +9,12 @@ method was chosen, as did HDBSCAN.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, compress
 from math import isqrt, log
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,46 +136,43 @@ def find_clusters(
     if isinstance(corpus, DocumentStore):
         corpus.check_model(encoder)
         with corpus.reading():
-            numbers = {item.path: item.number for item in sorted(corpus.documents(chosen or ALL), key=lambda x: x.path)}
-            cards = IndexCards(corpus, list(numbers.values()))
+            documents = sorted(corpus.documents(chosen or ALL), key=lambda item: item.path)
+            numbers = [item.number for item in documents]
+            members = [ClusterMember(item.path, item.title, None) for item in documents]
             known = corpus.field(encoder) if field == CORPUS else field
-            texts = partial(_text_of, corpus, numbers)
-            grouping = _Grouping(cards, texts, encoder, known, corpus.half_read(chosen or ALL), progress)
+            half_read = corpus.half_read(chosen or ALL)
+
+            def kept_text(place: int) -> str:
+                return corpus.document(numbers[place]).text
+
+            cards = _IndexCards(corpus, numbers)
+            grouping = _Grouping(members, cards, kept_text, encoder, known, half_read, progress)
             return grouping.clusters(min_score, resolution, 0, corpus.bad_files())
     collector = Collector(encoder, reader)
     read = sorted(collector.cards(corpus, progress), key=lambda card: card.path)
     known = collector.field(read) if field == CORPUS else field
     half_read = tuple(HalfRead(card.path, card.warnings) for card in read if card.warnings)
-    grouping = _Grouping(read, lambda path: collector.encoding(path).document.text, encoder, known, half_read)
+    grouping = _Grouping(
+        [ClusterMember(card.path, card.title, None) for card in read],
+        lambda places: [read[place] for place in places],
+        lambda place: collector.encoding(read[place].path).document.text,
+        encoder,
+        known,
+        half_read,
+    )
     return grouping.clusters(min_score, resolution, collector.encoded, collector.skipped)
 
 
-def _text_of(store: DocumentStore, numbers: dict[str, int], path: str) -> str:
-    return store.document(numbers[path]).text
-
-
-class IndexCards(Sequence[Card]):
+class _IndexCards:
     """The cards of documents of an index, of which those that were used last are in memory."""
 
     def __init__(self, store: DocumentStore, numbers: Sequence[int]) -> None:
-        """`numbers` are those of the documents, in the order in which they are counted here."""
         self._store, self._numbers = store, numbers
         self._kept: OrderedDict[int, Card] = OrderedDict()
 
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @overload
-    def __getitem__(self, place: int) -> Card: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Card]: ...
-    def __getitem__(self, place: int | slice) -> Card | list[Card]:
-        if isinstance(place, slice):
-            return self.of(range(len(self))[place])
-        return self.of([place])[0]
-
-    def of(self, places: Sequence[int]) -> list[Card]:
-        """The cards at some places."""
+    def __call__(self, places: Iterable[int]) -> list[Card]:
+        """The cards at some places among the numbers."""
+        places = list(places)
         numbers = {place: self._numbers[place] for place in places if place not in self._kept}
         read = self._store.cards(list(numbers.values())) if numbers else {}
         self._kept.update({place: read[number] for place, number in numbers.items()})
@@ -189,25 +185,27 @@ class IndexCards(Sequence[Card]):
 
 
 class _Grouping:
-    """The documents of a corpus by path, ready to be scored; `text` gives that of a document by its path."""
+    """The documents of a corpus by path, ready to be scored; `cards` and `text` give those of some by their places."""
 
     def __init__(
         self,
-        cards: Sequence[Card],
-        text: Callable[[str], str],
+        documents: Sequence[ClusterMember],
+        cards: Callable[[Iterable[int]], list[Card]],
+        text: Callable[[int], str],
         encoder: DocumentEncoder,
         field: Field | None,
         half_read: tuple[HalfRead, ...] = (),
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        self._cards, self._text, self._encoder, self._field = cards, text, encoder, field
-        self._half_read, self._progress = half_read, progress or (lambda number: None)
+        self._documents, self._cards, self._text = documents, cards, text
+        self._encoder, self._field, self._half_read = encoder, field, half_read
+        self._progress = progress or (lambda number: None)
 
     def clusters(
         self, min_score: float | None, resolution: float, encoded: int, skipped: tuple[Skipped, ...]
     ) -> Clusters:
         """Divide them."""
-        cards, encoder, field = self._cards, self._encoder, self._field
+        count, encoder, field = len(self._documents), self._encoder, self._field
         if min_score is not None:
             least = min_score
         elif field is not None and len(field.profile.scores):
@@ -215,16 +213,19 @@ class _Grouping:
         else:
             least = 0.5 if encoder.config.threshold is None else encoder.config.threshold
         links = self._links(least)
-        groups = communities(len(cards), links, resolution)
+        groups = communities(count, links, resolution)
         made = [self._members(group, links) for group in groups]
-        names = self._names([[member.path for member in members] for _, members in made])
-        clusters = [Cluster(words, *rest) for words, rest in zip(names, made, strict=True)]
+        names = self._names([[place for _, place in ordered] for _, ordered in made])
+        clusters = [
+            Cluster(words, cohesion, tuple(replace(self._documents[place], score=score) for score, place in ordered))
+            for words, (cohesion, ordered) in zip(names, made, strict=True)
+        ]
         linked = {number for group in groups for number in group}
         return Clusters(
             tuple(sorted(clusters, key=lambda cluster: (-len(cluster.members), cluster.members[0].path))),
-            tuple(self._member(number) for number in range(len(cards)) if number not in linked),
+            tuple(self._documents[number] for number in range(count) if number not in linked),
             encoder.info,
-            len(cards),
+            count,
             encoded,
             least,
             skipped,
@@ -233,14 +234,12 @@ class _Grouping:
         )
 
     def _scores(self, number: int, others: Sequence[int]) -> NDArray[np.float64]:
-        every = self._cards
-        cards = every.of(others) if isinstance(every, IndexCards) else [every[other] for other in others]
-        statistics = self._field or self._encoder.domain_fields
-        return scores_with_many(self._cards[number], cards, for_rankings(self._encoder.config), statistics)
+        cards, statistics = self._cards([number, *others]), self._field or self._encoder.domain_fields
+        return scores_with_many(cards[0], cards[1:], for_rankings(self._encoder.config), statistics)
 
     def _links(self, least: float) -> Links:
         """The neighbours of each document, with their exact scores."""
-        limit = min(NEIGHBOURS, max(2, isqrt(len(self._cards))))
+        limit = min(NEIGHBOURS, max(2, isqrt(len(self._documents))))
         links: Links = {}
         for number, candidates in enumerate(self._candidates()):
             scores = self._scores(number, candidates.tolist())
@@ -252,16 +251,17 @@ class _Grouping:
 
     def _candidates(self) -> Iterator[Ints]:
         """For each document the others whose mean chunk vectors are closest, in ascending order."""
-        cards, measure = self._cards, Measure(self._field, self._encoder.config.score_weights or COSINE_ALONE)
-        starts = range(0, len(cards), _BLOCK)
+        measure = Measure(self._field, self._encoder.config.score_weights or COSINE_ALONE)
+        places = range(len(self._documents))
+        starts = places[::_BLOCK]
         # In blocks: the chunk vectors of all documents together would stand in memory twice, or do not fit.
         blocks = []
         for start in starts:
-            block = cards[start : start + _BLOCK]
+            block = self._cards(places[start : start + _BLOCK])
             blocks.append(measure.vectors(block))
             self._progress(len(block))
         means = np.concatenate(blocks) if blocks else np.empty((0, 1), np.float32)
-        limit = min(CANDIDATES, len(cards) - 1)
+        limit = min(CANDIDATES, len(places) - 1)
         for start in starts:
             cosines = means[start : start + _BLOCK] @ means.T
             own = np.arange(len(cosines))
@@ -270,11 +270,8 @@ class _Grouping:
             order = np.argpartition(-cosines, limit - 1, axis=1) if limit else np.empty((len(own), 0), np.int64)
             yield from np.sort(order[:, :limit], axis=1)
 
-    def _member(self, number: int, score: float | None = None) -> ClusterMember:
-        return ClusterMember(self._cards[number].path, self._cards[number].title, score)
-
-    def _members(self, group: Sequence[int], links: Links) -> tuple[float, tuple[ClusterMember, ...]]:
-        """The cohesion of a cluster, and its members in their order."""
+    def _members(self, group: Sequence[int], links: Links) -> tuple[float, list[tuple[float | None, int]]]:
+        """The cohesion of a cluster, and the scores and places of its members in their order."""
         weights = dict.fromkeys(group, 0.0)
         scores = []
         for (a, b), score in links.items():
@@ -286,12 +283,11 @@ class _Grouping:
         others = [number for number in group if number != central]
         known = self._scores(central, others).tolist()
         ordered = sorted(zip(known, others, strict=True), key=lambda pair: (-pair[0], pair[1]))
-        rest = (self._member(number, score) for score, number in ordered)
-        return float(np.mean(scores)), (self._member(central), *rest)
+        return float(np.mean(scores)), [(None, central), *ordered]
 
-    def _names(self, groups: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    def _names(self, groups: Sequence[Sequence[int]]) -> list[tuple[str, ...]]:
         """The words that tell each cluster from the others, by the documents next to its centre."""
-        texts = [[text_words(self._text(path)) for path in paths[:_NAMED_BY]] for paths in groups]
+        texts = [[text_words(self._text(place)) for place in places[:_NAMED_BY]] for places in groups]
         return telling_words([Counter(chain.from_iterable(own_words(held))) for held in texts], list(map(len, texts)))
 
 
