@@ -101,6 +101,16 @@ def test_what_workers_write_equals_an_index_from_here(tmp_path: Path, encoder: E
     assert update_index(place, [], encoder).encoded == 0
 
 
+def test_a_folder_is_taken_once_however_many_links_lead_to_it(tmp_path: Path, encoder: Encoder) -> None:
+    """As it is from here."""
+    corpus, outside, place = texts(tmp_path / "corpus", 4), texts(tmp_path / "outside", 2), str(tmp_path / "a.lance")
+    for name, folder in {"again": corpus / "deep", "one": outside, "two": outside, "top": corpus}.items():
+        (corpus / name).symlink_to(folder)
+    update = update_on_cluster(place, [corpus], encoder, InThisProcess(""))
+    update_index(tmp_path / "here.colde", [corpus], encoder)
+    assert (update.documents, held(place)) == (6, held(tmp_path / "here.colde"))
+
+
 def test_two_callers_at_once_leave_no_document_twice(tmp_path: Path, encoder: Encoder) -> None:
     corpus, place = texts(tmp_path / "corpus", 4), str(tmp_path / "a.lance")
 

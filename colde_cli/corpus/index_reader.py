@@ -243,10 +243,6 @@ class Index(DocumentStore):
         with decoded(self.folder):
             return tuple(os.fsdecode(path) for (path,) in rows)
 
-    def numbers(self, chosen: Filter = ALL) -> NDArray[np.int64]:
-        """The numbers of the documents, ascending."""
-        return np.fromiter((row["_rowid"] for row in self.chosen((), chosen)), np.int64)
-
     def chosen(self, columns: Sequence[str], chosen: Filter = ALL, only: str = "") -> Iterator[Row]:
         """See `DocumentStore`."""
         condition, values = chosen.condition()

@@ -22,7 +22,7 @@ from colde_cli.corpus import side_file
 from colde_cli.corpus.finding import APPLICATION, Skipped, is_sqlite, unlisted, walk
 from colde_cli.corpus.index_reader import FORMAT, SCHEMA, Index, connect, trouble
 from colde_cli.corpus.records import reading_digest, unpack
-from colde_cli.corpus.stores import decoded, shown_path
+from colde_cli.corpus.stores import DocumentStore, decoded, shown_path
 from colde_cli.documents.pdf.scans import available
 from colde_cli.errors import BadIndexError, OptionError
 from colde_cli.settings import INDEX_FILE
@@ -50,7 +50,6 @@ ORDER BY f.path
 """
 # A range, for which SQLite uses its order by path.
 _BELOW = "path >= ?1 AND path < ?2"
-_EARLIER = "SELECT count(*) FROM documents d JOIN contents c ON c.number = d.content WHERE c.reading <> ?"
 _UNNAMED = "SELECT number FROM contents WHERE number NOT IN (SELECT content FROM documents WHERE content IS NOT NULL)"
 
 
@@ -302,33 +301,41 @@ def index_status(folder: Path) -> IndexStatus:
     """
     with Index.open(folder) as index, index.reading():
         query = index.connection.execute
-
-        def number(sql: str, *values: object) -> int:
-            row = query(sql, values).fetchone()
-            return 0 if row is None else int(row[0])
-
-        model, words, chunks, ocr = index.model, 0, 0, next(iter(index.ocr), "never")
-        for document in index.documents():
-            words, chunks = words + document.words, chunks + document.chunks
-        unused = number("PRAGMA freelist_count") * number("PRAGMA page_size")
+        unused = query("PRAGMA freelist_count").fetchone()[0] * query("PRAGMA page_size").fetchone()[0]
         for table, column in (("contents", "number"), ("vectors", "content")):
-            unused += number(f"SELECT total(length(record)) FROM {table} WHERE {column} IN ({_UNNAMED})")
-        return IndexStatus(
-            str(folder),
-            tuple(Root(shown_path(path), glob) for path, glob in query("SELECT path, glob FROM roots ORDER BY path")),
-            len(index.numbers()),
-            words,
-            chunks,
-            index.bad_files(),
-            None if model is None else model.name,
-            None if model is None else model.precision,
-            number("SELECT documents FROM profile"),
-            _size(folder),
-            unused,
-            number(_EARLIER, reading_digest(ocr if available() else "never")),
-            ocr,
-            compare_files(index),
-        )
+            records = f"SELECT total(length(record)) FROM {table} WHERE {column} IN ({_UNNAMED})"
+            unused += int(query(records).fetchone()[0])
+        roots = [Root(shown_path(path), glob) for path, glob in query("SELECT path, glob FROM roots ORDER BY path")]
+        (learned_from,) = query("SELECT documents FROM profile").fetchone() or (0,)
+        return status_of(index, index, roots, learned_from, _size(folder), unused)
+
+
+def status_of(
+    store: DocumentStore, files: Index, roots: Sequence[Root], learned_from: int, size: int, unused: int
+) -> IndexStatus:
+    """What an index holds; `files` knows its files, and the rest are attributes of `IndexStatus`."""
+    documents = words = chunks = earlier = 0
+    model, ocr = store.model, next(iter(files.ocr), "never")
+    reading = reading_digest(ocr if available() else "never")
+    for row in store.chosen(("words", "chunks", "reading")):
+        documents, words, chunks = documents + 1, words + row["words"], chunks + row["chunks"]
+        earlier += row["reading"] != reading
+    return IndexStatus(
+        store.place,
+        tuple(roots),
+        documents,
+        words,
+        chunks,
+        store.bad_files(),
+        None if model is None else model.name,
+        None if model is None else model.precision,
+        learned_from,
+        size,
+        unused,
+        earlier,
+        ocr,
+        compare_files(files),
+    )
 
 
 def _size(folder: Path) -> int:

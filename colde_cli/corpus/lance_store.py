@@ -255,8 +255,7 @@ class LanceIndex(DocumentStore):
             return None
         allowed, wanted = None, max(SCORED, 2 * top)
         if chosen != ALL:
-            rows = self.chosen((), chosen)
-            allowed = np.setdiff1d(np.fromiter((row["_rowid"] for row in rows), np.int64), own)
+            allowed = np.setdiff1d(self.numbers(chosen), own)
             if len(allowed) <= EXACT:
                 return Likely(allowed, len(allowed))
         limit = wanted + len(own)

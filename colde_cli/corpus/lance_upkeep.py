@@ -5,12 +5,11 @@ from __future__ import annotations
 import zlib
 from datetime import timedelta
 
-from colde_cli.corpus.index_writer import IndexCheck, IndexStatus, Root, compare_files
+from colde_cli.corpus.index_writer import IndexCheck, IndexStatus, Root, status_of
 from colde_cli.corpus.lance_store import LanceIndex, lance_trouble
 from colde_cli.corpus.lance_writer import working
-from colde_cli.corpus.records import reading_digest, unpack
+from colde_cli.corpus.records import unpack
 from colde_cli.corpus.stores import shown_path
-from colde_cli.documents.pdf.scans import available
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.errors import BadIndexError, RemoteError
 
@@ -24,33 +23,13 @@ def lance_status(place: str, encoder: DocumentEncoder) -> IndexStatus:
         BadIndexError, RemoteError: as `LanceIndex.open`.
     """
     with working(place, encoder) as copy, LanceIndex.open(place) as index:
-        words = chunks = earlier = 0
-        ocr = next(iter(copy.ocr), "never")
-        reading = reading_digest(ocr if available() else "never")
-        for row in index.rows(("words", "chunks", "reading")):
-            words, chunks = words + row["words"], chunks + row["chunks"]
-            earlier += row["reading"] != reading
         field, roots = index.profile_row(), index.rows(("path", "title", "source"), "kind = 'root'")
         followed = [Root(shown_path(row["path"]), row["title"]) for row in roots]
         with lance_trouble(place):
             files = [file for part in index.dataset.get_fragments() for file in part.data_files()]
             size = sum(file.file_size_bytes or 0 for file in files)
-        return IndexStatus(
-            place,
-            tuple(sorted(followed, key=lambda root: root.path)),
-            index.count(),
-            words,
-            chunks,
-            index.bad_files(),
-            index.model.name,
-            index.model.precision,
-            0 if field is None else field["words"],
-            size,
-            0,
-            earlier,
-            ocr,
-            compare_files(copy),
-        )
+        followed.sort(key=lambda root: root.path)
+        return status_of(index, copy, followed, 0 if field is None else field["words"], size, 0)
 
 
 def verify_lance(place: str) -> IndexCheck:

@@ -48,9 +48,21 @@ _PARTITION = 4_000  # vectors in one of its partitions
 _FRAGMENTS = 64  # more small ones are joined
 
 _KNOWN = (
-    "id kind source path root key reading size mtime_ns checked_ns text_checksum vectors_checksum words chunks pages"
+    "kind source path root key reading size mtime_ns checked_ns text_checksum vectors_checksum words chunks pages"
     " reason title warnings headings"
 ).split()
+_TAKE = (
+    "INSERT OR IGNORE INTO contents (key, title, words, pages, warnings, headings, reading, checksum, record)"
+    " SELECT :key, :title, :words, :pages, :warnings, :headings, :reading, :text_checksum, x''"
+    " WHERE :kind = 'document'",
+    "INSERT OR IGNORE INTO vectors SELECT 1, number, :chunks, :vectors_checksum, x'' FROM contents"
+    " WHERE key = :key AND :kind = 'document'",
+    "INSERT INTO documents (path, root, key, content, size, mtime_ns, checked_ns, reason)"
+    " SELECT :path, coalesce((SELECT number FROM roots WHERE path = :root), 0), :key,"
+    " (SELECT number FROM contents WHERE key = :key AND :kind = 'document'), :size, :mtime_ns, :checked_ns, :reason"
+    " WHERE :source = ''",
+)
+"""What takes over a row of a data set, but for its records; files of an index that was sent are its own."""
 _DIRTY = "CREATE TEMP TABLE dirty (kind TEXT, path BLOB, PRIMARY KEY (kind, path)) WITHOUT ROWID"
 _TRIGGERS = {
     "INSERT ON documents": "VALUES ('document', new.path)",
@@ -63,7 +75,7 @@ _TRIGGERS = {
 }
 """What is noted in the table `dirty`, and after which change."""
 _FILES = "source = '' AND kind IN ('document', 'unread')"
-_NAMES = (*(name for name in _KNOWN if name not in ("id", "kind", "source")), "text", "vectors")
+_NAMES = (*_KNOWN[2:], "text", "vectors")
 _ROW = f"""
 SELECT {named(_NAMES)}
 FROM documents d LEFT JOIN roots r ON r.number = d.root LEFT JOIN contents c ON c.number = d.content
@@ -295,40 +307,19 @@ class WorkingIndex(Index):
         run = self.connection.execute
         run("BEGIN")
         if self._known is not None:
-            model, followed = self._known.model, {}
+            model = self._known.model
             values = (model.family, model.name, model.precision, None if model.centre is None else model.centre)
             run("INSERT INTO models (number, family, name, precision, centre) VALUES (1, ?, ?, ?, ?)", values)
             run("INSERT INTO meta VALUES ('model', 1)")
             for row in self._known.rows(("path", "title"), "kind = 'root' AND source = ''"):
                 run("INSERT INTO roots (path, glob) VALUES (?, ?)", (row["path"], row["title"]))
-            followed = {path: number for number, path in run("SELECT number, path FROM roots")}
             for row in self._known.rows(_KNOWN, f"{DOCUMENT} OR (kind = 'unread' AND source = '')"):
-                self._take(row, followed)
+                for statement in _TAKE:
+                    run(statement, row)
         run("COMMIT")
         run(_DIRTY)
         for number, (change, noted) in enumerate(_TRIGGERS.items()):
             run(f"CREATE TEMP TRIGGER t{number} AFTER {change} BEGIN INSERT OR IGNORE INTO dirty {noted}; END")
-
-    def _take(self, row: Row, followed: dict[bytes, int]) -> None:
-        run, content = self.connection.execute, None
-        if row["kind"] == "document":
-            names = ("key", "title", "words", "pages", "warnings", "headings", "reading", "text_checksum")
-            run(
-                "INSERT OR IGNORE INTO contents"
-                " (key, title, words, pages, warnings, headings, reading, checksum, record)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, x'')",
-                tuple(row[name] for name in names),
-            )
-            (content,) = run("SELECT number FROM contents WHERE key = ?", (row["key"],)).fetchone()
-            chunks, checksum = row["chunks"], row["vectors_checksum"]
-            run("INSERT OR IGNORE INTO vectors VALUES (1, ?, ?, ?, x'')", (content, chunks, checksum))
-        if row["source"] == "":
-            seen = (row["size"], row["mtime_ns"], row["checked_ns"], row["reason"])
-            run(
-                "INSERT INTO documents (path, root, key, content, size, mtime_ns, checked_ns, reason)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (row["path"], followed.get(row["root"], 0), row["key"], content, *seen),
-            )
 
     def committed(self) -> None:
         """Send what was committed, now and then."""

@@ -29,7 +29,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from colde_cli.corpus.finding import LANCE, Skipped, fits, is_lance, unlisted, walk
+from colde_cli.corpus.finding import LANCE, Skipped, file_identity, fits, is_lance, unlisted, walk
 from colde_cli.corpus.index_update import STAGES, IndexUpdate, LookedAt, content_row, ocr_of
 from colde_cli.corpus.lance_store import LanceIndex, open_dataset, row_id, storage_options
 from colde_cli.corpus.lance_writer import Target
@@ -251,12 +251,19 @@ def _commit(target: Target, results: Sequence[dict[str, Any]]) -> None:
 
 
 def _shared_out(root: bytes) -> Iterator[tuple[bytes, bool]]:
-    """The folders below one that workers list: with all below them, or, not `deep`, without."""
-    waiting, count = [root], 0
+    """The folders below one that workers list: with all below them, or, not `deep`, without; each once.
+
+    Below the deep ones, a link of one worker to a folder of another is followed by both.
+    """
+    waiting, count, seen = [root], 0, {file_identity(root)}
     while waiting and count + len(waiting) < _FOLDERS and os.path.isdir(waiting[0]):  # noqa: PTH112 - of bytes
         folder = waiting.pop(0)
         with suppress(OSError), os.scandir(folder) as entries:  # the worker that lists it says why it cannot be
-            waiting += sorted(item.path for item in entries if item.is_dir() and not item.name.startswith(b"."))
+            for path in sorted(item.path for item in entries if item.is_dir() and not item.name.startswith(b".")):
+                identity = file_identity(path)
+                if identity is None or identity not in seen:
+                    seen.add(identity)
+                    waiting.append(path)
         yield folder, False
         count += 1
     yield from ((folder, True) for folder in waiting)
@@ -321,9 +328,8 @@ def look_batch(batch: pa.Table, place: str, version: int, reread: bool = False) 
         if (same and not reread) or (file.key is None and file.reason is None):
             continue
         looked.append({**asdict(file), "root": root, "old": row is not None})
-    kinds = {pa.binary(): "path root key", pa.int64(): "size mtime_ns checked_ns", pa.string(): "reason kind"}
-    schema = pa.schema([(name, kind) for kind, names in kinds.items() for name in names.split()])
-    return pa.Table.from_pylist(looked, schema.append(pa.field("old", pa.bool_())))
+    kept = [index.dataset.schema.field(name) for name in (*names[1:], "path", "root", "reason")]
+    return pa.Table.from_pylist(looked, pa.schema([*kept, pa.field("old", pa.bool_())]))
 
 
 def read_batch(batch: pa.Table, ocr: str | None = None, way: str | None = None) -> pa.Table:

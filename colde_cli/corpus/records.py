@@ -198,17 +198,9 @@ def encoding_of(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Card:
-    """The part of an encoding that ranking needs.
+    """The part of an encoding that ranking needs: arrays and words as of `Scorable`.
 
-    Attributes:
-        title: as printed, else the file's name.
-        chunk_vectors: [n, H], as the chunk encoder gives them; a field profile centres them in its own way.
-        centred_unit_vectors: [n, H], centred chunk vectors of unit length.
-        shares: [n], the share of each chunk in the document's tokens.
-        terms, opening: weighted words of all and of its beginning; None for a model without a lexicon.
-        domains: [1 + K], how much it belongs to each domain, "other" first.
-        document_vector: [D], unit length; None where no score needs it.
-        warnings: sentences on what could not be read.
+    `title` is as printed, else the file's name; `warnings` are sentences on what could not be read.
     """
 
     path: str

@@ -151,6 +151,10 @@ class DocumentStore(ABC):
     def taken(self, numbers: Sequence[int] | Ints, columns: Sequence[str]) -> Iterator[Row]:
         """Columns of the documents with these numbers; those that are gone are left out."""
 
+    def numbers(self, chosen: Filter = ALL) -> Ints:
+        """The numbers of the documents, ascending."""
+        return np.fromiter((row["_rowid"] for row in self.chosen((), chosen)), np.int64)
+
     def documents(self, chosen: Filter = ALL) -> Iterator[IndexedDocument]:
         """The documents, by number."""
         for row in self.chosen(_FACTS, chosen):
