@@ -7,7 +7,7 @@ is first asked for.
 from __future__ import annotations
 
 from colde_cli.corpus.duplicates import Closest, Containment, Families, Family, Member, Relation
-from colde_cli.corpus.finding import Filter, HalfRead, Skipped, find_files, is_index
+from colde_cli.corpus.finding import Filter, HalfRead, Skipped, find_files, is_index, unlisted, walk
 from colde_cli.corpus.folder_pairs import FileChange, FileState, FolderComparison
 from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.index_update import IndexUpdate

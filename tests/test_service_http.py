@@ -80,6 +80,29 @@ def test_documents_are_listed_by_their_path_in_the_corpus(service: Any) -> None:
     assert [item["path"] for item in page["documents"]] == ["field-study-v1.pdf"]
 
 
+def test_what_cannot_be_listed_or_read_is_named(
+    encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "papers" / "shut").mkdir(parents=True)
+    (tmp_path / "papers" / "pump.md").write_bytes(QUERY)
+    (tmp_path / "papers" / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing follows")
+    colde_cli.Model(encoder).index(tmp_path / "i.colde", tmp_path / "papers")
+    shut, list_folder = tmp_path / "papers" / "shut", os.scandir
+
+    def scandir(folder: Any) -> Any:  # of root too, whom permissions do not stop
+        if folder == str(shut):
+            raise PermissionError(13, "Permission denied", str(shut))
+        return list_folder(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    for place, named in ((tmp_path / "papers", ["shut"]), (tmp_path / "i.colde", ["broken.pdf"])):
+        with client(place, encoder) as service:
+            answer = service.get("/v1/documents")
+        assert "pump.md" in [item["path"] for item in answer.json()["documents"]]
+        assert [item["path"] for item in answer.json()["skipped"]] == named
+        assert str(tmp_path) not in answer.text
+
+
 @pytest.mark.slow
 def test_a_document_that_is_sent_is_ranked_as_the_command_ranks_it(
     service: Any, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -342,9 +365,9 @@ def test_a_field_that_there_is_not_is_refused_by_name(service: Any, address: str
     problem(answer, 422, "no field 'foo'")
     fields = answer.json()["detail"].partition("there are ")[2].rstrip(".").split(", ")
     assert known in fields
-    described = service.get("/openapi.json").json()["components"]["schemas"]
-    (body,) = (part for name, part in described.items() if name.startswith(f"Body_{address}_"))
-    assert fields == list(body["properties"])
+    described = service.get("/openapi.json").json()
+    body = described["paths"][f"/v1/{address}"]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]
+    assert fields == list(described["components"]["schemas"][body["$ref"].split("/")[-1]]["properties"])
 
 
 def test_other_bodies_addresses_and_methods(service: Any) -> None:
@@ -390,22 +413,19 @@ def test_each_address_takes_as_much_as_it_needs(
         problem(small.post(address, content=b"x" * (most + 1), headers={"content-type": kind}), 413, "the most")
 
 
-def test_a_text_that_is_too_long_is_refused_before_it_is_read(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("colde_cli.encoder.encoding.MAX_CHUNKS", 2)
+def test_uploads_are_forgotten_one_by_one_and_after_a_while(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def send() -> str:
+        return str(service.post("/v1/rank", files={"file": ("q.md", QUERY)}).headers["colde-upload"])
 
-    def read(name: str, **_: Any) -> None:
-        raise AssertionError(f"{name} is read")
+    def ask(upload: str) -> Any:
+        return service.post("/v1/rank", data={"upload": upload})
 
-    monkeypatch.setattr("colde_cli.service.jobs.read", read)
-    text = "Ünter " * 2000
-    for name, content, status in (
-        ("a.txt", text.encode(), 413),
-        ("a.md", text.encode(), 413),
-        ("a.txt", b" " * 90_000 + b"A pump.", 500),  # a blank is no letter
-        ("a.txt", text.encode("utf-16"), 500),
-    ):
-        answer = service.post("/v1/rank", files={"file": (name, content, "text/plain")})
-        assert answer.status_code == status, answer.text
+    monkeypatch.setattr("colde_cli.service.jobs._KEPT", 1)
+    first, second = send(), send()
+    problem(ask(first), 404, "not kept any more")
+    assert ask(second).status_code == 200
+    monkeypatch.setattr("colde_cli.service.jobs._MINUTES", 0)
+    problem(ask(send()), 404, "not kept any more")
 
 
 def test_head_is_answered_as_get_without_the_body(service: Any) -> None:
@@ -523,7 +543,7 @@ def test_a_request_has_a_time_limit_and_leaves_no_work_behind(
 
     begun, ended = threading.Event(), threading.Event()
 
-    def endless(corpus: ServedCorpus, query: object, progress: Any, **wanted: object) -> None:
+    def endless(corpus: ServedCorpus, query: object, options: object, progress: Any) -> None:
         begun.set()
         try:
             while True:

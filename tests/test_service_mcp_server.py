@@ -24,11 +24,16 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from colde_cli import Cache, IgnoreOptions, Model, read
 from colde_cli.errors import MissingFileError, OptionError
-from colde_cli.service.corpus import ServedCorpus
-from colde_cli.service.mcp_server import Library, create_server
+from colde_cli.service.corpus import RankOptions, ServedCorpus
+from colde_cli.service.mcp_server import Library, RankArguments, create_server, rank
 from colde_cli.settings import INDEX_FILE
 from colde_cli.types import Encoder
-from colde_cli.views.agent import comparison_answer, document_answer, pairs_answer, ranking_answer
+from colde_cli.views.agent import comparison_answer, document_answer, pairs_answer
+
+
+def nothing(_: int) -> None:
+    """Progress that nobody follows."""
+
 
 V1, V2 = "field-study-v1.pdf", "field-study-v2.pdf"
 
@@ -213,13 +218,12 @@ def test_a_folder_that_cannot_be_listed_is_named(
 
     monkeypatch.setattr(os, "scandir", scandir)
     model = Model(encoder)
-    for ranking in (
-        Library([tmp_path], model).rank("a.md", str(tmp_path)),
-        ServedCorpus(tmp_path, encoder).rank(model.encode(tmp_path / "a.md")),
-    ):
-        assert [Path(hit.path).name for hit in ranking.results] == ["b.md"]
-        assert [(item.path, item.reason) for item in ranking.skipped] == [(str(shut), "Permission denied")]
-    assert f"1 could not be read ({shut}: Permission denied)" in ranking_answer(ranking, 2_000).summary
+    ranking = ServedCorpus(tmp_path, encoder).rank(model.encode(tmp_path / "a.md"), RankOptions(), nothing)
+    assert [Path(hit.path).name for hit in ranking.results] == ["b.md"]
+    assert [(item.path, item.reason) for item in ranking.skipped] == [(str(shut), "Permission denied")]
+    answer = rank(Library([tmp_path], model), RankArguments(query="a.md", corpus=str(tmp_path)), nothing)
+    assert [Path(hit.path).name for hit in answer.hits] == ["b.md"]
+    assert f"1 could not be read ({shut}: Permission denied)" in answer.summary
 
 
 @pytest.mark.slow
@@ -293,10 +297,11 @@ def test_a_pipe_is_no_document(encoder: Encoder, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.md")
     (tmp_path / "b.md").write_text("# Pumps\n\nThe pump lifts water into the tower.\n")
     library = Library([tmp_path], Model(encoder))
-    for ask in (lambda: library.compare("b.md", "a.md"), lambda: library.rank("a.md", ".")):
+    a, b = (RankArguments(query=name, corpus=".") for name in ("a.md", "b.md"))
+    for ask in (lambda: library.compare("b.md", "a.md", nothing), lambda: rank(library, a, nothing)):
         with pytest.raises(OptionError, match="neither a file nor a folder"):
             ask()
-    assert library.rank("b.md", ".").searched == 0
+    assert rank(library, b, nothing).searched == 0
 
 
 def test_a_call_is_cancelled_tells_how_far_it_is_and_holds_up_no_other(
@@ -306,7 +311,7 @@ def test_a_call_is_cancelled_tells_how_far_it_is_and_holds_up_no_other(
         (tmp_path / name).write_text(f"# Pumps\n\nThe pump {name} lifts water into the tower.\n")
     told, ended = list[float](), threading.Event()
 
-    def endless(library: Library, query: str, corpus: str, progress: Any, **wanted: object) -> None:
+    def endless(model: Model, query: Path, corpus: Path, *, progress: Any, **_: object) -> None:
         try:
             while True:
                 progress(1)
@@ -314,7 +319,7 @@ def test_a_call_is_cancelled_tells_how_far_it_is_and_holds_up_no_other(
         finally:
             ended.set()
 
-    monkeypatch.setattr(Library, "rank", endless)
+    monkeypatch.setattr(Model, "rank", endless)
 
     async def talk() -> None:
         begun = asyncio.Event()
@@ -341,7 +346,7 @@ def test_a_comparison_is_remembered_until_a_file_changes(encoder: Encoder, tmp_p
     for name in ("a.md", "b.md"):
         (tmp_path / name).write_text(f"# Pumps\n\nThe pump {name} lifts water into the tower.\n")
     library = Library([tmp_path], Model(encoder))
-    first = library.compare("a.md", "b.md")
-    assert library.compare(str(tmp_path / "a.md"), "./b.md") is first
+    first = library.compare("a.md", "b.md", nothing)
+    assert library.compare(str(tmp_path / "a.md"), "./b.md", nothing) is first
     (tmp_path / "b.md").write_text("# Pumps\n\nNothing of the kind stands here any more, at all.\n")
-    assert library.compare("a.md", "b.md") is not first
+    assert library.compare("a.md", "b.md", nothing) is not first

@@ -73,6 +73,6 @@ def serve(
         address.listen()  # from here on connections wait
         if not reporter.quiet:
             unread = {corpus.name_of(item.path) for item in skipped}
-            served = [item for item in corpus.documents() if item.path not in unread]
+            served = [item for item in corpus.documents()[0] if item["path"] not in unread]
             reporter.note(f"Serving {plural(len(served), 'document')} at {address_of(address)} (Ctrl-C ends)")
         run(app, address)

@@ -11,28 +11,27 @@ import hmac
 import ipaddress
 import socket
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
-from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import Request, cookie_parser
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from colde_cli.errors import OptionError, RequestError
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Count = Callable[[str, int, float], None]
-Refuse = Callable[[Scope, Receive, Send, RequestError], Awaitable[None]]
+Refuse = Callable[[Request, RequestError], Response]
 
 COOKIE = "colde-session"
 SHORTEST_TOKEN = 16
-_OPEN = frozenset({"/login", "/v1/health", "/v1/ready", "/static/page.css", "/static/page.js"})
+_OPEN = frozenset(
+    {"/login", "/v1/health", "/v1/ready", *(f"/static/{name}" for name in ("base.css", "page.css", "page.js"))}
+)
 """Paths that need no token; they tell nothing of the corpus."""
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _DOCUMENTS = {"/": 1, "/v1/rank": 1, "/v1/diff": 2, "/v1/report": 2}
@@ -58,14 +57,6 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +96,10 @@ class Access:
         Raises:
             OptionError: an address that others can reach, and no token; or a token that is easily guessed.
         """
-        if token is None and not is_loopback(host):
+        local = host == "localhost"
+        with suppress(ValueError):
+            local = local or ipaddress.ip_address(host).is_loopback
+        if token is None and not local:
             raise OptionError(
                 f"Others can reach {host}: set COLDE_TOKEN to a secret of {SHORTEST_TOKEN} or more characters."
             )
@@ -138,22 +132,15 @@ class Access:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and self.is_token(given.strip()):
             return True
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-        except CookieError:
-            return False
-        return cookie is not None and hmac.compare_digest(cookie.value.encode(), self.session().encode())
+        cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+        return hmac.compare_digest(cookie.encode(), self.session().encode())
 
     def check_host(self, headers: Mapping[str, str]) -> None:
         """Refuse a name that is not ours, with a `RequestError`."""
-        try:
+        known = False
+        with suppress(ValueError):
             host = (urlsplit(f"//{headers.get('host', '')}").hostname or "").rstrip(".")
-        except ValueError:
-            host = ""
-        try:
             known = host in self.hosts or bool(ipaddress.ip_address(host))
-        except ValueError:
-            known = False
         if not known:
             wrong = "This service does not go by the name in the Host header; see --allow-host."
             raise RequestError(400, wrong)
@@ -170,23 +157,22 @@ class Access:
 class Guard:
     """Lets through what is allowed, as middleware of ASGI."""
 
-    def __init__(self, app: App, access: Access, refuse: Refuse, count: Count) -> None:
+    def __init__(self, app: ASGIApp, access: Access, refuse: Refuse, count: Count) -> None:
         """`count` is told the path and status of each answer, and the seconds until it began."""
         self._app, self._access, self._refuse, self._count = app, access, refuse, count
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check a request, count its body, and add headers to the answer."""
         if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self._app(scope, receive, send)
+            await self._app(scope, receive, send)
             return
         answer = self._answer(scope, send)
-        if scope["method"] == "HEAD":  # the answer of GET without its body; servers look at their own scope
+        if scope["method"] == "HEAD":  # the answer of GET; servers, which look at their own scope, leave out its body
             scope = {**scope, "method": "GET"}
         try:
             most, seconds = self._check(scope)
         except RequestError as error:
-            await self._refuse(scope, receive, answer, error)
+            await self._refuse(Request(scope), error)(scope, receive, answer)
             return
         await self._app(scope, _limited(receive, most, seconds), answer)
 
@@ -209,7 +195,7 @@ class Guard:
         return most, seconds
 
     def _answer(self, scope: Scope, send: Send) -> Send:
-        begun, path, bare = time.monotonic(), scope["path"], scope["method"] == "HEAD"
+        begun, path = time.monotonic(), scope["path"]
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -217,8 +203,6 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
-            elif bare:
-                message = {**message, "body": b""}
             await send(message)
 
         return answer

@@ -6,20 +6,23 @@ It needs the extra `serve`. FastAPI reads the annotations of the functions insid
 import asyncio
 import json
 import math
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from http import HTTPStatus
+from functools import partial
+from http.client import responses
 from importlib.resources import files
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, File, Form, Query, UploadFile
+from fastapi import FastAPI, File, Form, Query, UploadFile
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
-from colde_cli import Filter, IgnoreOptions
+from colde_cli import Comparison, IgnoreOptions, Ranking
 from colde_cli.errors import (
     BadIndexError,
     ColdeError,
@@ -27,16 +30,17 @@ from colde_cli.errors import (
     LimitError,
     MissingFileError,
     OptionError,
+    RemoteError,
     RequestError,
     UnsupportedFormatError,
 )
 from colde_cli.service import web_page as page
-from colde_cli.service.corpus import ServedCorpus, Wanted
-from colde_cli.service.guard import COOKIE, Access, App, Guard
-from colde_cli.service.jobs import BUDGET_TEXT, DATE_TEXT, GLOB_TEXT, SECTION_TEXT, Named, Service, asked_filter
+from colde_cli.service.corpus import GLOB, Progress, RankOptions, ServedCorpus
+from colde_cli.service.guard import COOKIE, Access, Guard
+from colde_cli.service.jobs import Service, Upload
 from colde_cli.service.prometheus import Metrics
 from colde_cli.settings import VERSION
-from colde_cli.types import ignoring
+from colde_cli.types import compare_encodings, ignoring
 from colde_cli.views.escaping import short
 from colde_cli.views.json import comparison_json, result_json
 from colde_cli.views.report.report_page import comparison_html
@@ -48,93 +52,114 @@ _SANDBOX = "sandbox allow-scripts allow-popups"
 _STATUSES: tuple[tuple[type[ColdeError], int], ...] = (
     (MissingFileError, 404),
     (BadIndexError, 503),
+    (RemoteError, 503),
     (LimitError, 413),
     (UnsupportedFormatError, 415),
     (DocumentError, 422),
     (OptionError, 422),
 )
 _KNOWN = {404: "There is nothing at this address; see /docs.", 405: "This address takes another method."}
-_PATH = "Its path in the corpus, as GET /v1/documents lists it."
-_EARLIER = f"The id of a document that was sent before, from the header {UPLOAD}."
-_PASSWORD = "Password of encrypted PDFs."
 _IGNORED = "Differences that do not count, with commas: as --ignore of colde diff."
 _SCHEMAS = ("colde.rank.1", "colde.diff.2")
-_PROBLEM = {
-    "type": "object",
-    "required": ["type", "title", "status", "detail"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "One sentence."},
-    },
-}
+
+Document = Annotated[str, Field(max_length=4000, description="Its path in the corpus, as GET /v1/documents lists it.")]
+Earlier = Annotated[str, Field(max_length=100, description=f"The id of a document sent before: header {UPLOAD}.")]
+Password = Annotated[str, Field(max_length=1000, description="Password of encrypted PDFs.")]
 
 
-Document = Annotated[str | None, Form(max_length=4000, description=_PATH)]
-Earlier = Annotated[str | None, Form(max_length=100, description=_EARLIER)]
-Password = Annotated[str | None, Form(max_length=1000, description=_PASSWORD)]
-First = Annotated[UploadFile | None, File(description="The first document itself.")]
-Second = Annotated[UploadFile | None, File(description="The second document itself.")]
+class Problem(BaseModel):
+    """An error, as RFC 9457 describes it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str = Field(description="One sentence.")
 
 
-def create_app(corpus: ServedCorpus, access: Access) -> App:
+class QueryForm(BaseModel):
+    """The document of a request to rank."""
+
+    file: UploadFile | None = Field(default=None, description="The document itself.")
+    document: Document = ""
+    upload: Earlier = ""
+    password: Password = ""
+
+
+class RankForm(RankOptions, QueryForm):
+    """The body of a request to rank."""
+
+
+class PairForm(BaseModel, extra="forbid"):
+    """The body of a request for the report of two documents."""
+
+    file_a: UploadFile | None = Field(default=None, description="The first document itself.")
+    document_a: Document = ""
+    upload_a: Earlier = ""
+    file_b: UploadFile | None = Field(default=None, description="The second document itself.")
+    document_b: Document = ""
+    upload_b: Earlier = ""
+    ignore: str = Field(default="", max_length=1000, description=_IGNORED)
+    ignore_case: bool = False
+    ignore_whitespace: bool = False
+    ignore_numbers: bool = False
+    ignore_renumbering: bool = False
+    ignore_list_marks: bool = False
+    password: Password = ""
+
+    def ignored(self) -> IgnoreOptions:
+        """What counts as no difference."""
+        switches = {name.removeprefix("ignore_"): on for name, on in self if name.startswith("ignore_")}
+        return ignoring([self.ignore], **switches)
+
+
+class DiffForm(PairForm):
+    """The body of a request to compare two documents."""
+
+    passages: bool = Field(default=True, description="Also align the passages.")
+
+
+def create_app(corpus: ServedCorpus, access: Access) -> ASGIApp:
     """The service as an application of ASGI, its guard before it."""
     service, metrics = Service(corpus, access.limits), Metrics()
 
-    @asynccontextmanager
-    async def lifespan(_: object) -> AsyncIterator[None]:
-        yield
-        service.workers.close()
-
     # What FastAPI measures of requests could be sent elsewhere if the environment asks for it.
     silent = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-    app = FastAPI(title="colde", version=VERSION, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=silent)
-    for add in (_add_lists, _add_rank, _add_comparisons, _add_page):
+    problems = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    app = FastAPI(
+        title="colde",
+        version=VERSION,
+        docs_url=None,
+        redoc_url=None,
+        telemetry=silent,
+        responses={"default": {"description": "The error in a sentence.", "content": problems}},
+    )
+    for add in (_add_lists, _add_rank, _add_comparisons):
         add(app, service)
     _add_state(app, service, metrics)
-    _add_login(app, access)
-    _add_schemas(app)
+    _add_page(app, access)
+    # Have the application describe itself with the schemas of the views.
+    parts = app.openapi()["components"]["schemas"]
+    parts.update({name: _schema(name) for name in _SCHEMAS}, Problem=Problem.model_json_schema())
 
-    def problem(request: Request, error: Exception) -> Response:
-        return _problem(request, error, corpus)
-
+    problem = partial(_problem, corpus)
     for kind in (ColdeError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, problem)
 
-    async def refuse(scope: Any, receive: Any, send: Any, error: RequestError) -> None:  # noqa: ANN401
-        await problem(Request(scope), error)(scope, receive, send)
-
-    return Guard(app, access, refuse, metrics.count)
-
-
-def _known_fields(app: FastAPI) -> Any:  # noqa: ANN401 - of FastAPI
-    """What refuses a form with a field that the description of its address does not name."""
-
-    async def refuse_others(request: Request) -> None:
-        described = app.openapi()
-        body = described["paths"][request.scope["route"].path]["post"]["requestBody"]["content"]
-        name = next(iter(body.values()))["schema"]["$ref"].split("/")[-1]
-        known = described["components"]["schemas"][name]["properties"]
-        others = [name for name in await request.form() if name not in known]
-        if others:
-            raise OptionError(f"There is no field {short(others[0], 40)!r}; there are {', '.join(known)}.")
-
-    return Depends(refuse_others)
+    return Guard(app, access, problem, metrics.count)
 
 
 def _add_lists(app: FastAPI, service: Service) -> None:
-    @app.get("/v1/documents", responses=_problems(401, 422, 429, 503))
+    @app.get("/v1/documents")
     async def documents(
         request: Request,
-        glob: Annotated[str | None, Query(max_length=500, description=GLOB_TEXT)] = None,
+        glob: Annotated[str | None, Query(max_length=500, description=GLOB)] = None,
         offset: Annotated[int, Query(ge=0, le=10**9, description="The first to list, from 0.")] = 0,
         limit: Annotated[int, Query(ge=1, le=1000, description="The most to list.")] = 100,
     ) -> Response:
-        """List the documents of the corpus, by path."""
-        every = await service.workers.run(lambda _: service.corpus.documents(glob), request.is_disconnected)
-        listed = [asdict(item) for item in every[offset : offset + limit]]
-        return JSONResponse({"total": len(every), "offset": offset, "documents": listed})
+        """List the documents of the corpus, by path, and what could not be listed, or of an index not be read."""
+        every, unread = await service.workers.run(lambda _: service.corpus.documents(glob), request.is_disconnected)
+        skipped, listed = list(map(asdict, unread)), every[offset : offset + limit]
+        return JSONResponse({"total": len(every), "offset": offset, "documents": listed, "skipped": skipped})
 
 
 def _add_state(app: FastAPI, service: Service, metrics: Metrics) -> None:
@@ -143,122 +168,37 @@ def _add_state(app: FastAPI, service: Service, metrics: Metrics) -> None:
         """Say that the service answers."""
         return {"status": "ok", "version": VERSION}
 
-    @app.get("/v1/ready", responses=_problems(503))
+    @app.get("/v1/ready")
     async def ready() -> dict[str, str]:
         """Say that the corpus can be asked, and that a request would not be turned away."""
         if service.workers.full:
             raise RequestError(503, "Too many requests are waiting.", 1)
-        try:
-            await asyncio.to_thread(service.corpus.check)
-        except ColdeError as error:
-            raise RequestError(503, str(error), 5) from error
+        await asyncio.to_thread(service.corpus.check)
         return {"status": "ready"}
 
-    @app.get("/v1/metrics", response_class=PlainTextResponse, responses=_problems(401))
+    @app.get("/v1/metrics", response_class=PlainTextResponse)
     async def state() -> Response:
         """Counts and times of the answers, in the text format of Prometheus."""
         return Response(metrics.text(service.workers), media_type="text/plain; version=0.0.4")
 
 
-def _asked(
-    glob: Annotated[str | None, Form(max_length=500, description=GLOB_TEXT)] = None,
-    newer: Annotated[str | None, Form(max_length=40, description=f"Changed since: {DATE_TEXT}")] = None,
-    older: Annotated[str | None, Form(max_length=40, description=f"Not changed since: {DATE_TEXT}")] = None,
-    min_size: Annotated[str | None, Form(max_length=20, description="Least size, such as 10kB.")] = None,
-    max_size: Annotated[str | None, Form(max_length=20, description="Most, such as 5MB.")] = None,
-    section: Annotated[str | None, Form(max_length=200, description=SECTION_TEXT)] = None,
-) -> Filter:
-    return asked_filter(glob=glob, newer=newer, older=older, min_size=min_size, max_size=max_size, section=section)
-
-
 def _add_rank(app: FastAPI, service: Service) -> None:
-    answers = {**_PROBLEMS, 200: _json_of("colde.rank.1")}
+    async def ranked(request: Request, form: RankForm) -> tuple[Ranking, str]:
+        """The ranking as clients may see it, and the id of the document that was sent, "" if none was."""
 
-    @app.post("/v1/rank", responses=answers, dependencies=[_known_fields(app)])
-    async def rank(
-        request: Request,
-        chosen: Annotated[Filter, Depends(_asked)],
-        file: Annotated[UploadFile | None, File(description="The document itself.")] = None,
-        document: Document = None,
-        upload: Earlier = None,
-        k: Annotated[int, Form(ge=1, le=1000, description="Documents to list.")] = 10,
-        min_score: Annotated[float | None, Form(ge=-1, le=1, description="List none below.")] = None,
-        explain: Annotated[bool, Form(description="Find the sections that match.")] = False,
-        field: Annotated[Literal["corpus", "none"], Form(description="Statistics to score with.")] = "corpus",
-        budget: Annotated[float | None, Form(ge=0, le=86_400, description=BUDGET_TEXT)] = None,
-        password: Annotated[str | None, Form(max_length=1000, description="Of an encrypted PDF.")] = None,
-    ) -> Response:
+        def job(progress: Progress) -> tuple[Ranking, Upload]:
+            query = service.read(form, "", progress)
+            return service.corpus.shown(service.corpus.rank(query.encoding, form, progress), query.name), query
+
+        ranking, query = await service.workers.run(job, request.is_disconnected)
+        return ranking, service.keep(query) if form.file else form.upload
+
+    @app.post("/v1/rank", responses={200: _json_of("colde.rank.1")})
+    async def rank(request: Request, form: Annotated[RankForm, File()]) -> Response:
         """Order the documents of the corpus by their similarity to one: schema colde.rank/1."""
-        wanted = Wanted(top=k, min_score=min_score, explain=explain, chosen=chosen, budget=budget)
-        wanted["field"] = None if field == "none" else field
-        query = Named(file, document, upload)
-        ranking, sent = await service.rank(request.is_disconnected, query, password, **wanted)
+        ranking, sent = await ranked(request, form)
         headers = {UPLOAD: sent} if sent else {}
         return Response(_sent(result_json(ranking)), media_type="application/json", headers=headers)
-
-
-def _both(
-    file_a: First = None,
-    document_a: Document = None,
-    upload_a: Earlier = None,
-    file_b: Second = None,
-    document_b: Document = None,
-    upload_b: Earlier = None,
-) -> tuple[Named, Named]:
-    return Named(file_a, document_a, upload_a), Named(file_b, document_b, upload_b)
-
-
-def _ignored(
-    ignore: Annotated[str, Form(max_length=1000, description=_IGNORED)] = "",
-    ignore_case: Annotated[bool, Form()] = False,
-    ignore_whitespace: Annotated[bool, Form()] = False,
-    ignore_numbers: Annotated[bool, Form()] = False,
-    ignore_renumbering: Annotated[bool, Form()] = False,
-    ignore_list_marks: Annotated[bool, Form()] = False,
-) -> IgnoreOptions:
-    return ignoring(
-        [ignore],
-        case=ignore_case,
-        whitespace=ignore_whitespace,
-        numbers=ignore_numbers,
-        renumbering=ignore_renumbering,
-        list_marks=ignore_list_marks,
-    )
-
-
-def _add_comparisons(app: FastAPI, service: Service) -> None:
-    answers = {**_PROBLEMS, 200: _json_of("colde.diff.2")}
-
-    @app.post("/v1/diff", responses=answers, dependencies=[_known_fields(app)])
-    async def diff(
-        request: Request,
-        pair: Annotated[tuple[Named, Named], Depends(_both)],
-        ignore: Annotated[IgnoreOptions, Depends(_ignored)],
-        passages: Annotated[bool, Form(description="Also align the passages.")] = True,
-        password: Password = None,
-    ) -> Response:
-        """Compare two documents: schema colde.diff/2."""
-        shown = await service.compare(
-            request.is_disconnected, pair, comparison_json, ignore, password, passages=passages
-        )
-        return Response(_sent(shown), media_type="application/json")
-
-    @app.post("/v1/report", responses=_PROBLEMS, response_class=HTMLResponse, dependencies=[_known_fields(app)])
-    async def report(
-        request: Request,
-        pair: Annotated[tuple[Named, Named], Depends(_both)],
-        ignore: Annotated[IgnoreOptions, Depends(_ignored)],
-        password: Password = None,
-    ) -> Response:
-        """Compare two documents: the report as an HTML page."""
-        shown = await service.compare(request.is_disconnected, pair, comparison_html, ignore, password)
-        return HTMLResponse(shown, headers={"Content-Security-Policy": _SANDBOX})
-
-
-def _add_page(app: FastAPI, service: Service) -> None:
-    @app.get("/", include_in_schema=False)
-    async def start() -> Response:
-        return HTMLResponse(page.shown("search"))
 
     @app.post("/", include_in_schema=False)
     async def search(
@@ -266,21 +206,46 @@ def _add_page(app: FastAPI, service: Service) -> None:
     ) -> Response:
         if file is None or not file.filename:
             raise OptionError("Choose a document first.")
-        ranking, sent = await service.rank(request.is_disconnected, Named(file), top=k, explain=True)
+        ranking, sent = await ranked(request, RankForm(file=file, k=k, explain=True))
         return HTMLResponse(page.shown("search", ranking=ranking, upload=sent, k=k))
+
+
+def _add_comparisons(app: FastAPI, service: Service) -> None:
+    async def compared(request: Request, form: PairForm, view: Callable[[Comparison], str]) -> str:
+        ignored, passages = form.ignored(), getattr(form, "passages", True)
+
+        def job(progress: Progress) -> str:
+            a, b = (service.read(form, end, progress).named() for end in ("_a", "_b"))
+            encoder = service.corpus.encoder
+            comparison = compare_encodings(a, b, encoder, ignored, passages=passages, progress=progress)
+            progress(0)  # showing a long comparison takes time as well
+            return view(comparison)
+
+        return await service.workers.run(job, request.is_disconnected)
+
+    @app.post("/v1/diff", responses={200: _json_of("colde.diff.2")})
+    async def diff(request: Request, form: Annotated[DiffForm, File()]) -> Response:
+        """Compare two documents: schema colde.diff/2."""
+        return Response(_sent(await compared(request, form, comparison_json)), media_type="application/json")
+
+    @app.post("/v1/report", response_class=HTMLResponse)
+    async def report(request: Request, form: Annotated[PairForm, File()]) -> Response:
+        """Compare two documents: the report as an HTML page."""
+        shown = await compared(request, form, comparison_html)
+        return HTMLResponse(shown, headers={"Content-Security-Policy": _SANDBOX})
+
+
+def _add_page(app: FastAPI, access: Access) -> None:
+    app.mount("/static", StaticFiles(packages=[("colde_cli.service", "static"), ("colde_cli.views", "templates")]))
+
+    @app.get("/", include_in_schema=False)
+    async def start() -> Response:
+        return HTMLResponse(page.shown("search"))
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:
         return HTMLResponse(page.shown("docs", openapi=app.openapi()))
 
-    @app.get("/static/{name}", include_in_schema=False)
-    async def static(name: str) -> Response:
-        if name not in page.FILES:
-            raise RequestError(404, "There is no such file.")
-        return Response(page.static_file(name), media_type=page.FILES[name])
-
-
-def _add_login(app: FastAPI, access: Access) -> None:
     @app.get("/login", include_in_schema=False)
     async def ask() -> Response:
         return HTMLResponse(page.shown("login"))
@@ -301,27 +266,6 @@ def _json_of(schema: str) -> dict[str, Any]:
     return {"description": "As `colde --format json` writes it.", "content": content}
 
 
-def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The descriptions of errors (RFC 9457)."""
-    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {status: {"description": "The error in a sentence.", "content": content} for status in statuses}
-
-
-def _add_schemas(app: FastAPI) -> None:
-    """Have the application describe itself with the schemas of the views."""
-    described = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        document: dict[str, Any] = described()
-        parts = document.setdefault("components", {}).setdefault("schemas", {})
-        parts["Problem"] = _PROBLEM
-        for name in _SCHEMAS:
-            parts.setdefault(name, _schema(name))
-        return document
-
-    app.openapi = openapi
-
-
 def _schema(name: str) -> dict[str, Any]:
     """A schema of the views, its inner references led through the document that holds it."""
     text = (files("colde_cli.views") / "schemas" / f"{name}.json").read_text(encoding="utf-8")
@@ -335,12 +279,9 @@ def _sent(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-_PROBLEMS = _problems(400, 401, 404, 408, 413, 415, 422, 429, 503)
-
-
-def _problem(request: Request, error: Exception, corpus: ServedCorpus) -> Response:
+def _problem(corpus: ServedCorpus, request: Request, error: Exception) -> Response:
     """An error as a problem of RFC 9457; as a page for people."""
-    status, sentence = _status_of(error)
+    status, sentence = _status_of(request, error)
     sentence = corpus.concealed(sentence)
     headers = dict(getattr(error, "headers", None) or {})
     retry = getattr(error, "retry", None) or (5 if status == 503 else None)
@@ -352,18 +293,17 @@ def _problem(request: Request, error: Exception, corpus: ServedCorpus) -> Respon
         if status == 401:
             return RedirectResponse("/login", 303)
         return HTMLResponse(page.shown("search", error=sentence), status, headers)
-    title = HTTPStatus(status).phrase if status in set(HTTPStatus) else "Error"
-    body = {"type": "about:blank", "title": title, "status": status, "detail": sentence}
-    return JSONResponse(body, status, headers, media_type="application/problem+json")
+    body = Problem(type="about:blank", title=responses.get(status, "Error"), status=status, detail=sentence)
+    return JSONResponse(body.model_dump(), status, headers, media_type="application/problem+json")
 
 
-def _status_of(error: Exception) -> tuple[int, str]:
+def _status_of(request: Request, error: Exception) -> tuple[int, str]:
     """The status of an error, and its sentence."""
     match error:
         case RequestError():
             return error.status, str(error)
         case RequestValidationError():
-            return 422, _invalid(error.errors())
+            return 422, _invalid(request, error.errors())
         case HTTPException(status_code=status):
             said = _KNOWN.get(status, str(error.detail))
             return status, said if said.endswith(".") else f"{said}."
@@ -372,8 +312,11 @@ def _status_of(error: Exception) -> tuple[int, str]:
     return 500, "The service failed at this request; its log says more."
 
 
-def _invalid(errors: Sequence[Any]) -> str:
+def _invalid(request: Request, errors: Sequence[Any]) -> str:
     """What is wrong with the fields of a form, in words for those who do not know Python."""
+    for name in (error["loc"][-1] for error in errors if error["type"] == "extra_forbidden"):
+        known = request.scope["route"].body_field.field_info.annotation.model_fields
+        return f"There is no field {short(name, 40)!r}; there are {', '.join(known)}."
     said = []
     for error in errors[:5]:
         words = str(error["msg"])

@@ -3,26 +3,27 @@
 It needs the extra `mcp`, whose SDK reads the annotations of the functions inside.
 """
 
+import inspect
 import math
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any, Unpack
+from typing import Annotated, Any, get_type_hints
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from colde_cli import Comparison, Model, Ranking, read
+from colde_cli import Comparison, Model, read
 from colde_cli.errors import ColdeError, MissingFileError, OptionError
-from colde_cli.service.corpus import Progress, Wanted, ranked
-from colde_cli.service.jobs import BUDGET_TEXT, DATE_TEXT, GLOB_TEXT, SECTION_TEXT, Workers, asked_filter
+from colde_cli.service.corpus import Progress, RankOptions
+from colde_cli.service.jobs import Workers
 from colde_cli.settings import VERSION
 from colde_cli.views.agent import (
     ComparisonAnswer,
@@ -45,9 +46,15 @@ _THREADS, _WAITING = 4, 100
 """Calls that are worked on at a time, and those that wait."""
 _MIN_CHARACTERS, _MAX_CHARACTERS = 1_000, 50_000
 
+_READING = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+
 Answer = ComparisonAnswer | RankingAnswer | PassagesAnswer
 PathField = Annotated[str, Field(description="Path of a document below the folders that may be read.")]
 RoomField = Annotated[int, Field(ge=_MIN_CHARACTERS, le=_MAX_CHARACTERS, description="Most characters of the answer.")]
+
+
+class _Arguments(ArgModelBase, extra="forbid"):  # type: ignore[call-arg, misc]  # the SDK is not looked into
+    """Arguments of a tool. Others are refused, which the SDK would ignore: a misspelt one would be lost."""
 
 
 class Library:
@@ -68,17 +75,16 @@ class Library:
             if not root.is_dir():
                 raise MissingFileError(f"There is no folder {root}; name one for --root.")
         self.roots = tuple(root.resolve() for root in roots)
-        self._model, self.ocr = model, ocr
+        self.model, self.ocr = model, ocr
         self._lock = Lock()
-        self._under_way: dict[tuple[Any, ...], Lock] = {}
-        self._compared: OrderedDict[tuple[Any, ...], Comparison] = OrderedDict()
+        self._compared: dict[tuple[Any, ...], tuple[Lock, list[Comparison]]] = {}
 
     def path(self, name: str) -> Path:
         """The path that a name stands for, links resolved; a relative one begins at the first folder that has it.
 
         Raises:
             OptionError: it leads out of the folders, or to a pipe or a device.
-            MissingFileError: none of several folders has it.
+            MissingFileError: none of the folders has it.
         """
         paths = []
         for root in self.roots:
@@ -91,55 +97,105 @@ class Library:
         folders = ", ".join(map(str, self.roots))
         if not inside:
             raise OptionError(f"{name[:200]} lies outside the folders that may be read: {folders}.")
-        if not there and len(self.roots) > 1:
-            raise MissingFileError(f"{name[:200]} is in none of the folders that may be read: {folders}.")
-        path = (there or inside)[0]
+        if not there:
+            raise MissingFileError(f"Cannot find the file {name[:200]} in the folders that may be read: {folders}.")
         # Who opens a pipe waits for somebody to write into it.
-        if there and not (path.is_dir() or path.is_file()):
+        if not (there[0].is_dir() or there[0].is_file()):
             raise OptionError(f"{name[:200]} is neither a file nor a folder.")
-        return path
+        return there[0]
 
-    def compare(self, a: str, b: str, progress: Progress | None = None) -> Comparison:
+    def compare(self, a: str, b: str, progress: Progress) -> Comparison:
         """Compare two documents, or remember what came out; who asks for a pair that is under way waits for it.
 
         `progress` counts chunks, from any thread; what it raises ends the work.
         """
         paths = self.path(a), self.path(b)
-        key = tuple((path, *_state(path)) for path in paths)
+        facts = [path.stat() for path in paths]
+        key = (*paths, *((of.st_mtime_ns, of.st_ctime_ns, of.st_size) for of in facts))
         with self._lock:
-            one = self._under_way.setdefault(key, Lock())
+            one, found = self._compared.setdefault(key, (Lock(), []))
+            while len(self._compared) > _REMEMBERED:
+                del self._compared[next(iter(self._compared))]
         with one:
-            if key not in self._compared:
-                encodings = (self._model.encode(path, ocr=self.ocr, progress=progress) for path in paths)
-                comparison = self._model.compare(*encodings, progress=progress)
-                with self._lock:
-                    self._compared[key] = comparison
-                    while len(self._compared) > _REMEMBERED:
-                        self._under_way.pop(self._compared.popitem(last=False)[0], None)
-                return comparison
-            return self._compared[key]
+            if not found:
+                encodings = (self.model.encode(path, ocr=self.ocr, progress=progress) for path in paths)
+                found.append(self.model.compare(*encodings, progress=progress))
+            return found[0]
 
-    def rank(self, query: str, corpus: str, progress: Progress | None = None, **wanted: Unpack[Wanted]) -> Ranking:
-        """Order the documents of a folder or an index by their score with one; `progress` counts documents."""
-        return ranked(self._model, self.path(query), self.path(corpus), progress, self.ocr, self.roots, **wanted)
+
+class CompareArguments(_Arguments):
+    """The arguments of `compare`."""
+
+    a: PathField
+    b: PathField
+    max_characters: RoomField = 6_000
+
+
+class RankArguments(RankOptions, _Arguments):
+    """The arguments of `rank`."""
+
+    query: PathField
+    corpus: str = Field(description="Path of a folder, or of an index of colde index.")
+    max_characters: RoomField = 6_000
+
+
+class PassagesArguments(_Arguments):
+    """The arguments of `read_passages`."""
+
+    document: PathField
+    compared_with: str = Field(default="", description="Path of a second document: read changes.")
+    page: int | None = Field(default=None, ge=1, description="Begin on this page of the document.")
+    cursor: str = Field(default="", max_length=40, description="Go on where an answer ended.")
+    all_pairs: bool = Field(default=False, description="Of two documents: unchanged passages too.")
+    max_characters: RoomField = 8_000
+
+
+def compare(library: Library, asked: CompareArguments, progress: Progress) -> ComparisonAnswer:
+    """Compare two documents by meaning and wording.
+
+    Gives a verdict, how much is the same, counts, and the most important changes with their pages.
+    read_passages with both documents gives all changes in full.
+    """
+    return comparison_answer(library.compare(asked.a, asked.b, progress), asked.max_characters)
+
+
+def rank(library: Library, asked: RankArguments, progress: Progress) -> RankingAnswer:
+    """Find the documents of a folder or an index that are most similar to one."""
+    paths = library.path(asked.query), library.path(asked.corpus)
+    ranking = library.model.rank(*paths, ocr=library.ocr, within=library.roots, **asked.wanted(progress))
+    return ranking_answer(ranking, asked.max_characters)
+
+
+def read_passages(library: Library, asked: PassagesArguments, progress: Progress) -> PassagesAnswer:
+    """Read a document, or the changes between two, in order, as much as fits into an answer."""
+    room = asked.max_characters, asked.cursor, asked.page
+    if not asked.compared_with:
+        return document_answer(read(library.path(asked.document), ocr=library.ocr), *room)
+    pairs = library.compare(asked.document, asked.compared_with, progress)
+    return pairs_answer(pairs, *room, changed=not asked.all_pairs)
 
 
 def create_server(library: Library) -> MCPServer[Any]:
     """The tools of a library as a server."""
     workers = Workers(_THREADS, _WAITING, math.inf)
-    reading = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+    tools = [_tool(function, library, workers) for function in (compare, rank, read_passages)]
+    return MCPServer("colde", version=VERSION, instructions=_INSTRUCTIONS, log_level="WARNING", tools=tools)
 
-    async def answer(context: Context[Any, Any], job: Callable[[Progress], Answer]) -> CallToolResult:
-        """Run a job in a thread, report how far it is, and stop it when the call is cancelled."""
-        done, told = 0, 0
 
-        def counted(check: Progress) -> Answer:
+def _tool(function: Callable[[Library, Any, Progress], Answer], library: Library, workers: Workers) -> Tool:
+    """A tool that runs a function in a thread, reports how far it is, and stops it when the call is cancelled."""
+    hints = get_type_hints(function)
+
+    async def run(context: Context[Any, Any], **given: Any) -> CallToolResult:  # noqa: ANN401 - arguments
+        asked, done, told = hints["asked"](**given), 0, 0
+
+        def job(check: Progress) -> Answer:
             def progress(number: int) -> None:
                 nonlocal done
                 check(number)
                 done += number
 
-            return job(progress)
+            return function(library, asked, progress)
 
         async def tell() -> bool:
             nonlocal told
@@ -149,86 +205,18 @@ def create_server(library: Library) -> MCPServer[Any]:
             return False
 
         try:
-            said = await workers.run(counted, tell)
+            said = await workers.run(job, tell)
         except ColdeError as error:  # the sentence that a person would get
             raise ToolError(str(error)) from error
-        content = [TextContent(type="text", text=str(said))]
-        return CallToolResult(content=content, structured_content=asdict(said))
+        return CallToolResult(content=[TextContent(type="text", text=str(said))], structured_content=asdict(said))
 
-    async def compare(
-        context: Context[Any, Any], a: PathField, b: PathField, max_characters: RoomField = 6_000
-    ) -> Annotated[CallToolResult, ComparisonAnswer]:
-        """Compare two documents by meaning and wording.
-
-        Gives a verdict, how much is the same, counts, and the most important changes with their pages.
-        read_passages with both documents gives all changes in full.
-        """
-        return await answer(
-            context, lambda progress: comparison_answer(library.compare(a, b, progress), max_characters)
-        )
-
-    async def rank(
-        context: Context[Any, Any],
-        query: PathField,
-        corpus: Annotated[str, Field(description="Path of a folder, or of an index of colde index.")],
-        k: Annotated[int, Field(ge=1, le=100, description="Documents to list.")] = 10,
-        explain: Annotated[bool, Field(description="Also list the sections that match.")] = False,
-        min_score: Annotated[float | None, Field(ge=-1, le=1, description="List none below.")] = None,
-        glob: Annotated[str, Field(max_length=500, description=GLOB_TEXT)] = "",
-        newer: Annotated[str, Field(max_length=40, description=f"Changed since: {DATE_TEXT}")] = "",
-        older: Annotated[str, Field(max_length=40, description=f"Not changed since: {DATE_TEXT}")] = "",
-        section: Annotated[str, Field(max_length=200, description=SECTION_TEXT)] = "",
-        budget: Annotated[float | None, Field(ge=0, le=3_600, description=BUDGET_TEXT)] = None,
-        max_characters: RoomField = 6_000,
-    ) -> Annotated[CallToolResult, RankingAnswer]:
-        """Find the documents of a folder or an index that are most similar to one."""
-
-        def job(progress: Progress) -> RankingAnswer:
-            chosen = asked_filter(glob=glob, newer=newer, older=older, section=section)
-            wanted = Wanted(top=k, min_score=min_score, explain=explain, chosen=chosen, budget=budget)
-            return ranking_answer(library.rank(query, corpus, progress, **wanted), max_characters)
-
-        return await answer(context, job)
-
-    async def read_passages(
-        context: Context[Any, Any],
-        document: PathField,
-        compared_with: Annotated[str, Field(description="Path of a second document: read changes.")] = "",
-        page: Annotated[int | None, Field(ge=1, description="Begin on this page of the document.")] = None,
-        cursor: Annotated[str, Field(max_length=40, description="Go on where an answer ended.")] = "",
-        all_pairs: Annotated[bool, Field(description="Of two documents: unchanged passages too.")] = False,
-        max_characters: RoomField = 8_000,
-    ) -> Annotated[CallToolResult, PassagesAnswer]:
-        """Read a document, or the changes between two, in order, as much as fits into an answer."""
-
-        def job(progress: Progress) -> PassagesAnswer:
-            if not compared_with:
-                return document_answer(read(library.path(document), ocr=library.ocr), max_characters, cursor, page)
-            pairs = library.compare(document, compared_with, progress)
-            return pairs_answer(pairs, max_characters, cursor, page, changed=not all_pairs)
-
-        return await answer(context, job)
-
-    tools = [
-        _strict(Tool.from_function(tool, annotations=reading, structured_output=True))
-        for tool in (compare, rank, read_passages)
-    ]
-    return MCPServer("colde", version=VERSION, instructions=_INSTRUCTIONS, log_level="WARNING", tools=tools)
-
-
-def _strict(tool: Tool) -> Tool:
-    """Have a tool refuse arguments that it does not have, which the SDK ignores: a misspelt one would be lost."""
-    arguments = tool.fn_metadata.arg_model
-    strict: Any = type(arguments.__name__, (arguments,), {"model_config": ConfigDict(extra="forbid")})
-    tool.fn_metadata.arg_model = strict
-    tool.parameters = strict.model_json_schema(by_alias=True)
-    return tool
-
-
-def _state(path: Path) -> tuple[int, ...]:
-    """What changes with a file; nothing for one that reading will say is missing."""
-    try:
-        found = path.stat()
-    except OSError:
-        return ()
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size
+    return Tool(
+        fn=run,
+        name=function.__name__,
+        description=inspect.getdoc(function),
+        parameters=hints["asked"].model_json_schema(),
+        fn_metadata=FuncMetadata(arg_model=hints["asked"], output_model=hints["return"]),
+        is_async=True,
+        context_kwarg="context",
+        annotations=_READING,
+    )

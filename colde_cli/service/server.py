@@ -7,14 +7,12 @@ import contextlib
 import logging
 import os
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from colde_cli.errors import OptionError
-from colde_cli.service.guard import App
 
 CONNECTIONS, OF_AN_ADDRESS = 256, 64
 """Maximum number of connections at a time, of all and of one address. Slow clients hold these, never a thread."""
@@ -32,31 +30,30 @@ class Connection(H11Protocol):  # type: ignore[misc]  # uvicorn is not looked in
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Take a connection, or turn one away."""
         super().connection_made(transport)
-        self.since, self.deadline = self.loop.time(), self.loop.call_later(HEADER_SECONDS, self._late)
+        self.timeout_keep_alive_task = self.loop.call_later(HEADER_SECONDS, self.timeout_keep_alive_handler)
         address = (self.client or ("",))[0]
         of_address = [one for one in self.connections if (one.client or ("",))[0] == address]
         for those, most in ((of_address, OF_AN_ADDRESS), (self.connections, CONNECTIONS)):
             if len(those) > most:
-                waiting = [one for one in those if one is not self and one.deadline is not None]
-                min(waiting, key=lambda one: one.since, default=self).turn_away("429 Too Many Requests", 5)
+                waiting = [one for one in those if one is not self and one.timeout_keep_alive_task is not None]
+                first = min(waiting, key=lambda one: one.timeout_keep_alive_task.when(), default=self)
+                first.turn_away("429 Too Many Requests", 5)
 
     def data_received(self, data: bytes) -> None:
-        """Take what arrives; a head that is whole has no deadline."""
+        """Take what arrives: only a whole head ends its deadline, which to uvicorn is that of the first byte."""
+        deadline, self.timeout_keep_alive_task, before = self.timeout_keep_alive_task, None, self.cycle
         super().data_received(data)
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_clock()
+        if self.cycle is before:
+            self.timeout_keep_alive_task = deadline
+        elif deadline is not None:
+            deadline.cancel()
 
-    def on_response_complete(self) -> None:
-        """Wait for the next request, unless it has begun."""
-        super().on_response_complete()
-        if self.cycle.response_complete:
-            self._stop_clock()
-            self.since, self.deadline = self.loop.time(), self.loop.call_later(HEADER_SECONDS, self._late)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the deadline with the connection."""
-        self._stop_clock()
-        super().connection_lost(exc)
+    def timeout_keep_alive_handler(self) -> None:
+        """Close at the deadline; who has begun a request, or never did, is told why."""
+        if self.cycle is None or self.conn.trailing_data[0]:
+            self.turn_away("408 Request Timeout", 1)
+        else:
+            super().timeout_keep_alive_handler()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP. Where it is the body of a request, that request ends as if its client had left.
@@ -74,7 +71,6 @@ class Connection(H11Protocol):  # type: ignore[misc]  # uvicorn is not looked in
 
     def turn_away(self, status: str, retry_seconds: int | None = None) -> None:
         """Answer in a line, before anything is answered, and close."""
-        self._stop_clock()
         self.connections.discard(self)
         if not self.transport.is_closing():
             retry = [] if retry_seconds is None else [f"Retry-After: {retry_seconds}"]
@@ -82,33 +78,25 @@ class Connection(H11Protocol):  # type: ignore[misc]  # uvicorn is not looked in
             self.transport.write("\r\n".join(lines).encode())
             self.transport.close()
 
-    def _late(self) -> None:
-        self.turn_away("408 Request Timeout", 1)
 
-    def _stop_clock(self) -> None:
-        if self.deadline is not None:
-            self.deadline.cancel()
-            self.deadline = None
-
-
-@contextmanager
-def taken(host: str, port: int) -> Iterator[socket.socket]:
+def taken(host: str, port: int) -> socket.socket:
     """Take an address before anything slow is done. Nobody can connect before its `listen`.
 
     Raises:
         OptionError: it is taken, or not one of this machine.
     """
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as waiting:
-        try:
-            if os.name == "posix":  # else a restart would wait until the last connections are forgotten
-                waiting.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            waiting.bind((host, port))
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise OptionError(
-                f"Cannot listen at {host}, port {port}: {reason}; choose another --port or --host."
-            ) from error
-        yield waiting
+    place = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        if os.name == "posix":  # else a restart would wait until the last connections are forgotten
+            place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind((host, port))
+    except OSError as error:
+        place.close()
+        reason = error.strerror or str(error)
+        raise OptionError(
+            f"Cannot listen at {host}, port {port}: {reason}; choose another --port or --host."
+        ) from error
+    return place
 
 
 def address_of(place: socket.socket) -> str:
@@ -117,7 +105,7 @@ def address_of(place: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def run(app: App, place: socket.socket) -> None:
+def run(app: ASGIApp, place: socket.socket) -> None:
     """Serve until Ctrl-C."""
     # What strangers send wrongly would fill the log.
     logging.getLogger("python_multipart").setLevel(logging.ERROR)

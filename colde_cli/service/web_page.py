@@ -7,24 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colde_cli.views.escaping import short
-from colde_cli.views.html_page import base_style, templates
+from colde_cli.views.html_page import templates
 from colde_cli.views.wording import page_range, percent, plural, share_of_pairs
 
 if TYPE_CHECKING:
     from jinja2 import Template
-
-_FOLDER = Path(__file__).parent / "page"
-
-
-FILES = {"page.css": "text/css", "page.js": "text/javascript"}
-"""The files that the pages load, and their kinds."""
-
-
-@cache
-def static_file(name: str) -> str:
-    """The text of one of `FILES`."""
-    text = (_FOLDER / name).read_text(encoding="utf-8")
-    return base_style() + text if name == "page.css" else text
 
 
 def shown(name: str, **values: Any) -> str:  # noqa: ANN401 - what the template takes
@@ -35,7 +22,7 @@ def shown(name: str, **values: Any) -> str:  # noqa: ANN401 - what the template 
 
 @cache
 def _template(name: str) -> Template:
-    environment = templates(_FOLDER)
+    environment = templates(Path(__file__).with_name("page"))
     environment.filters.update(
         short=short, pages=page_range, percent=percent, plural=plural, share_of_pairs=share_of_pairs
     )
