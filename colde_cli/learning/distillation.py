@@ -1,9 +1,10 @@
 """A smaller chunk encoder, taught by a larger one: some of its layers, and what the whole says of unlabelled texts.
 
 A student begins as the given layers of its teacher, with the embeddings, which stay (DistilBERT, Sanh et al. 2019). It
-learns from chunks of the training documents, without labels: the chunk vectors, and these within their field, as they
-are served (`scoring.whitening`); the products of chunk vectors (relational distillation, Park et al. 2019); and the
-hidden states of the layers between (TinyBERT, Jiao et al. 2020).
+learns from chunks of the training documents, without labels: the chunk vectors, and these as they are compared, by
+turns within their field (`scoring.whitening`) and as in a field that the model does not know, centred alone; the
+products of chunk vectors (relational distillation, Park et al. 2019), the nearest most, which a soft maximum hears; and
+the hidden states of the layers between (TinyBERT, Jiao et al. 2020).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from colde_cli.learning.gradient_cache import TrainedChunks, micro_batches
 from colde_cli.learning.loop import Learner, Task
 from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.tokens import ChunkStore
-from colde_cli.scoring.whitening import Whitening, covariance_of, mean_of_means
+from colde_cli.scoring.whitening import Whitening, covariance_of, isotropic, mean_of_means
 
 _LAYERS = ".encoder.layer."
 _BATCHES = 256
@@ -37,8 +38,10 @@ _BANK = 768
 """Earlier chunks of a field that those of a batch are compared with."""
 _VALIDATED = 8
 """Chunks of a validation document, spread over it."""
-_COSINE, _WHITENED, _PRODUCTS, _STATES, _INNER = 2.0, 2.0, 10.0, 0.5, 0.5
+_COSINE, _COMPARED, _PRODUCTS, _STATES, _INNER = 2.0, 2.0, 10.0, 0.5, 0.5
 """Weights of the four losses, and that of an inner layer beside the last."""
+_NEAR = 4.0
+"""How much more the product of two vectors weighs for each unit that it is above 0."""
 
 
 def student_of(teacher: Colde, layers: Sequence[int]) -> Colde:
@@ -106,9 +109,12 @@ class StudentLearner(Learner):
         documents = np.repeat(np.arange(len(task.files)), np.diff(task.texts.documents))
         files = np.where(np.isin(documents, task.split.training), task.files[documents], -1)
         self._chunks = [np.flatnonzero(files == file) for file in range(int(task.files.max()) + 1)]
-        self._spaces = [self._space(file) if len(chunks) else None for file, chunks in enumerate(self._chunks)]
+        known = {file: self._whitening(file) for file, chunks in enumerate(self._chunks) if len(chunks)}
+        self._spaces = {file: FieldSpace(whitening, device) for file, whitening in known.items()}
         hidden = network.config.hidden_size
-        self._bank = torch.zeros(len(self._chunks), _BANK, hidden, device=device)
+        centre = np.mean([whitening.centre for whitening in known.values()], axis=0, dtype=np.float64)
+        self._unknown = FieldSpace(Whitening.learn(centre.astype(np.float32), isotropic(hidden)), device)
+        self._bank = torch.zeros(len(self._chunks), 2, _BANK, hidden, device=device)
 
     def batches(self, epoch: int) -> list[NDArray[np.int64]]:
         """Return the batches of an epoch, as numbers of chunks; a field's share is the root of its number of chunks."""
@@ -125,7 +131,6 @@ class StudentLearner(Learner):
 
     def backward(self, batch: NDArray[np.int64], step: int) -> float:
         """Add the gradient of a batch of chunks to the weights, and return its loss."""
-        del step  # nothing here is random
         field = int(self.task.files[np.searchsorted(self.task.texts.documents, batch[0], side="right") - 1])
         narrow = self.recipe.precision == "bf16"
         with torch.no_grad():
@@ -133,7 +138,7 @@ class StudentLearner(Learner):
         with torch.autocast(self.device.type, torch.bfloat16, enabled=narrow):
             own, states, _ = self._run(self.network.encoder, batch)
         layers = [taught[layer] for layer in self._taught]
-        loss = self._vector_loss(own, told, field) + _STATES * state_loss(states[1:], layers, mask)
+        loss = self._vector_loss(own, told, field, step % 2) + _STATES * state_loss(states[1:], layers, mask)
         loss.backward()  # type: ignore[no-untyped-call]
         return float(loss.detach())
 
@@ -149,19 +154,21 @@ class StudentLearner(Learner):
         whole = torch.ones_like(inputs["input_ids"]) if mask is None else mask
         return functional.normalize(vectors, dim=-1), output.hidden_states, whole
 
-    def _vector_loss(self, own: Tensor, told: Tensor, field: int) -> Tensor:
-        """What the chunk vectors differ in: themselves, within the field, and their products."""
-        space = self._spaces[field]
-        assert space is not None  # a batch comes from a field with chunks
-        within, wanted = space(own), space(told)
-        bank = self._bank[field].clone()  # the graph of the loss holds it
-        products = (within @ within.T - wanted @ wanted.T).square().mean()
-        products = products + ((within - wanted) @ bank.T).square().mean()
-        cosines = _COSINE * (1 - (own * told).sum(1)).mean() + _WHITENED * (1 - (within * wanted).sum(1)).mean()
-        self._bank[field] = torch.cat([wanted, bank])[:_BANK]
-        return cosines + _PRODUCTS * products
+    def _vector_loss(self, own: Tensor, told: Tensor, field: int, known: int) -> Tensor:
+        """What the chunk vectors differ in: themselves, as they are compared, and their products."""
+        space = self._spaces[field] if known else self._unknown
+        compared, wanted = space(own), space(told)
+        bank = self._bank[field, known].clone()  # the graph of the loss holds it
+        held = torch.cat([wanted, bank])
+        products = wanted @ held.T
+        nearness = 1 + _NEAR * products.clamp_min(0)
+        squares = (compared @ held.T - products).square() * nearness / nearness.mean()
+        own_squares = (compared @ compared.T - wanted @ wanted.T).square()
+        cosines = _COSINE * (1 - (own * told).sum(1)).mean() + _COMPARED * (1 - (compared * wanted).sum(1)).mean()
+        self._bank[field, known] = held[:_BANK]
+        return cosines + _PRODUCTS * (squares.mean() + own_squares.mean())
 
-    def _space(self, field: int) -> FieldSpace:
+    def _whitening(self, field: int) -> Whitening:
         """Learn the centre and the covariance of a field's chunk vectors, as the teacher has them."""
         generator = np.random.default_rng([self.recipe.seed, 8, field])
         chunks = self._chunks[field]
@@ -170,7 +177,7 @@ class StudentLearner(Learner):
             parts = [self._run(self._teacher, part)[0] for part in np.array_split(sample, -(-len(sample) // 32))]
         rows = list(torch.cat(parts).cpu().numpy()[:, None])
         centre = mean_of_means(rows)
-        return FieldSpace(Whitening.learn(centre, covariance_of(rows, centre)), self.device)
+        return Whitening.learn(centre, covariance_of(rows, centre))
 
     @torch.no_grad()
     def scores(self) -> NDArray[np.float64]:
@@ -183,7 +190,7 @@ class StudentLearner(Learner):
             spread = chunks[np.unique(np.linspace(0, len(chunks) - 1, _VALIDATED).round().astype(np.int64))]
             zeros = np.zeros_like(spread)
             vectors = functional.normalize(self.source.vectors(Needed(spread, zeros, zeros, zeros[:, None])), dim=-1)
-            space = self._spaces[int(self.task.files[number])] or next(filter(None, self._spaces))
+            space = self._spaces.get(int(self.task.files[number]), self._unknown)
             means.append(functional.normalize(space(vectors).mean(0), dim=0).cpu())
         table = torch.stack(means).double()
         left, right = pairs.reshape(-1, 2).T
