@@ -210,7 +210,17 @@ def field_profile(spread: float = 0.15, documents: int = 100) -> FieldProfile:
     scores = np.sort(np.random.default_rng(0).normal(0.3, spread, 2000)).astype(np.float32)
     empty = np.zeros(0, np.float32)
     return FieldProfile(
-        "field", documents, "model", empty, empty, empty, np.zeros(0, np.uint16), np.zeros(len(PARTS)), scores, empty
+        "field",
+        documents,
+        "model",
+        empty,
+        empty,
+        empty,
+        np.zeros(0, np.uint16),
+        np.zeros(len(PARTS)),
+        scores,
+        empty,
+        empty,
     )
 
 

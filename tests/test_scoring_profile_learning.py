@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_up import WEIGHTS, learned, made, statistics, terms
+from made_up import WEIGHTS, learned, made, statistics, terms, unit
 
 from colde_cli.scoring import profile_learning
 from colde_cli.scoring.config import PARTS
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import BUCKETS
 from colde_cli.scoring.profile import Field
-from colde_cli.scoring.profile_learning import learn_profile, pair_table, random_pairs
+from colde_cli.scoring.profile_learning import learn_profile, pair_table, random_pairs, repeated_chunks
 from colde_cli.scoring.score import part_score
 
 WORDS = [PARTS.index(part) for part in ("words", "mentions", "opening")]
@@ -78,6 +78,27 @@ def test_words_that_are_the_same_overlap_in_full_and_no_more() -> None:
     table = pair_table(adapted, random_pairs(3, 9, np.random.default_rng(0)), WEIGHTS)
     assert table[:, WORDS] == pytest.approx(1, abs=1e-6)
     assert table[:, WORDS].max() <= 1
+
+
+def test_chunks_that_many_documents_hold_are_found_but_no_versions() -> None:
+    generator = np.random.default_rng(0)
+    drawn = [unit(generator.normal(size=(6, 256))) for _ in range(40)]
+    notice, form = unit(generator.normal(size=(2, 256)))
+
+    def held(vector: np.ndarray, count: int) -> list[np.ndarray]:
+        near = unit(vector + generator.normal(size=(40, 256)) * 0.02)
+        return [np.concatenate([near[number : number + 1], item]) for number, item in enumerate(drawn)][:count]
+
+    assert repeated_chunks(drawn).shape == (0, 256)
+    assert repeated_chunks(held(notice, 14)).shape == (0, 256)  # a small field
+    (found,) = repeated_chunks(held(notice, 7) + drawn[7:])
+    assert found @ notice > 0.9
+    assert repeated_chunks(held(notice, 5) + drawn[5:]).shape == (0, 256)  # each with four others
+    both = repeated_chunks(held(notice, 20) + held(form, 40)[20:])
+    assert sorted((both @ np.stack([notice, form]).T).argmax(1).tolist()) == [0, 1]
+    # Eight versions of one document hold all of its chunks, which no other document does.
+    versions = [unit(drawn[0] + generator.normal(size=(6, 256)) * 0.02) for _ in range(8)]
+    assert repeated_chunks(versions + drawn[8:]).shape == (0, 256)
 
 
 def test_a_profile_knows_its_domains_only_where_documents_have_shares_of_these() -> None:

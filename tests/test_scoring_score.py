@@ -30,7 +30,7 @@ from colde_cli.scoring.score import (
     score_parts,
     score_without,
     scores_with_many,
-    subject_vector,
+    subject_of,
     subject_vectors,
     verdict,
 )
@@ -307,13 +307,14 @@ def test_parts_without_a_weight_are_listed_on_request() -> None:
 # One with many
 
 FIELD = Field(learned(), statistics())
+REPEATING = Field(replace(FIELD.profile, repeated=unit(np.random.default_rng(0).normal(size=(3, SIZE)))), statistics())
 FIELDS = domain_fields()
 NOTHING = Terms(np.zeros(0, np.int32), np.zeros(0, np.float32))
 MANY = [made(seed, law=seed % 5 / 4) for seed in range(600)]
 """More than two blocks."""
 
 
-@pytest.mark.parametrize("field", [None, FIELD, FIELDS], ids=["model", "field", "domains"])
+@pytest.mark.parametrize("field", [None, FIELD, REPEATING, FIELDS], ids=["model", "field", "repeating", "domains"])
 def test_scores_are_those_of_single_pairs_and_blocks_do_not_show(field: Field | DomainFields | None) -> None:
     laws = [(made(seed, law), MANY[:40]) for seed, law in ((0, 0.0), (13, 0.3), (27, 0.7), (50, 1.0))]
     for query, documents in (*laws, (made(1), MANY)):
@@ -323,7 +324,7 @@ def test_scores_are_those_of_single_pairs_and_blocks_do_not_show(field: Field | 
     assert scores_with_many(query, [], CONFIG, field).shape == (0,)
 
 
-@pytest.mark.parametrize("field", [None, FIELD, FIELDS], ids=["model", "field", "domains"])
+@pytest.mark.parametrize("field", [None, FIELD, REPEATING, FIELDS], ids=["model", "field", "repeating", "domains"])
 def test_documents_without_words_and_chunks_at_the_centre(field: Field | DomainFields | None) -> None:
     centre = field.whitening.centre if isinstance(field, Field) else CENTRE
     documents = [
@@ -413,8 +414,34 @@ def test_a_subject_counts_repeated_chunks_less_and_the_opening_more() -> None:
     central = rows @ rows.mean(0)
     first, second, last = (1 + 2 * np.exp(-np.array([1, 3, 5]) / 6 / 0.05)) / (1 + 5 * central)
     expected = np.array([first + second, last]) / np.hypot(first + second, last)
-    assert subject_vector(rows) == pytest.approx(expected, abs=1e-6)
-    assert subject_vector(rows)[1] > 1 / np.sqrt(5)  # the plain mean has 1/√5: what was said twice counts less
+    found = subject_of(with_chunks(rows.tolist(), [0.5, 0.25, 0.25]))
+    assert found == pytest.approx(expected, abs=1e-6)
+    assert found[1] > 1 / np.sqrt(5)  # the plain mean has 1/√5: what was said twice counts less
     both = subject_vectors(np.concatenate([rows, rows[1:]]), np.array([3, 2]))
     assert both[0] == pytest.approx(expected, abs=1e-6)
-    assert both[1] == pytest.approx(subject_vector(rows[1:]), abs=1e-6)
+    assert both[1] == pytest.approx(subject_vectors(rows[1:], np.array([2]))[0], abs=1e-6)
+    twice, halves = np.concatenate([rows, rows[:2]]), np.array([1, 1, 1, 1e-9, 1e-9], np.float32)
+    weighed = subject_vectors(twice, np.array([5]), halves)[0]
+    places = (1 + 2 * np.exp(-np.array([1, 3, 5]) / 10 / 0.05)) / (1 + 5 * central)  # among five chunks
+    wanted = np.array([places[:2].sum(), places[2]])
+    assert weighed == pytest.approx(wanted / np.linalg.norm(wanted), abs=1e-6)
+
+
+def test_what_a_field_repeats_counts_little() -> None:
+    profile = replace(FIELD.profile, repeated=np.eye(1, SIZE, dtype=np.float16))
+    field = Field(profile, statistics())
+    notice = np.eye(1, SIZE, dtype=np.float32)
+    weights = field.chunk_weights(np.concatenate([notice, -notice, 0.45 * notice]))
+    assert weights == pytest.approx([1.02e-3, 1, 0.5005], abs=1e-4)
+    assert Field(replace(profile, repeated=profile.repeated[:0]), statistics()).chunk_weights(notice) is None
+    # The notice alone is the best match of both, and says nothing: what counts are the other chunks.
+    places = field.whitening.centre + np.array([[9, 0, 0, 0, 0, 0], [0, 1, 2, 0, 0, 0], [0, 0, 0, 3, 0, 1]], np.float32)
+    one, other = (
+        replace(made(3), chunk_vectors=places[[0, row]], shares=np.array([0.5, 0.5], np.float32)) for row in (1, 2)
+    )
+    with_it, without = (Field(replace(profile, repeated=profile.repeated[:rows]), statistics()) for rows in (1, 0))
+    scores = [part_score("chunks", each.adapt(one), each.adapt(other), WEIGHTS) for each in (with_it, without)]
+    assert scores[0] < 0.6 < scores[1]
+    assert with_it.adapt(one).shares.sum() == pytest.approx(1)
+    for name in ("mean", "chunks"):
+        assert part_score(name, with_it.adapt(one), with_it.adapt(one), WEIGHTS) == pytest.approx(1, abs=1e-6)

@@ -150,13 +150,15 @@ class Measure:
         """
         if not self._by_kind[:, PARTS.index("mean") : PARTS.index("words")].any():
             return own_vectors(documents)
+        weights = None
         if self.field is None:
             vectors = np.concatenate([item.centred_unit_vectors for item in documents])
         else:
             chunks = np.concatenate([item.chunk_vectors for item in documents])
             vectors = unit_rows(self.field.whitening.apply(chunks))
+            weights = self.field.chunk_weights(vectors)
         lengths = np.array([len(item.shares) for item in documents])
-        return subject_vectors(vectors, lengths)
+        return subject_vectors(vectors, lengths, weights)
 
     def words(self, documents: Sequence[Scorable]) -> list[Terms]:
         """The words of documents, weighted within the field; no words for a model without a lexicon."""

@@ -10,8 +10,17 @@ from numpy.typing import NDArray
 
 from colde_cli.scoring.config import PARTS, Scorable, ScoreWeights
 from colde_cli.scoring.lexicon import BUCKETS, Terms, agreement, mention
-from colde_cli.scoring.profile import Field, FieldDocument, FieldProfile, ModelStatistics, blended_spreads
-from colde_cli.scoring.score import counterparts, kind_shares, own_vectors, saturated, subject_vector
+from colde_cli.scoring.profile import (
+    MIN_DOCUMENTS,
+    REPEATED,
+    Field,
+    FieldDocument,
+    FieldProfile,
+    ModelStatistics,
+    blended_spreads,
+)
+from colde_cli.scoring.score import counterparts, kind_shares, own_vectors, saturated, subject_of
+from colde_cli.scoring.score_table import row_blocks
 from colde_cli.scoring.whitening import (
     Whitening,
     blended_covariance,
@@ -20,6 +29,7 @@ from colde_cli.scoring.whitening import (
     mean_of_means,
 )
 
+FloatArray = NDArray[np.float32]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -28,6 +38,15 @@ MAX_PAIRS = 5_000
 
 MAX_DOCUMENTS = 2_000
 """Documents among which random pairs are drawn, which bounds memory. Centre and word counts take all documents."""
+
+_SAMPLE, _CHUNKS = 150, 40
+"""Documents, and chunks of each, spread over it, among which those are sought that the field repeats."""
+_FEWEST, _OFTEN, _KINDS = 5, 0.05, 64
+"""Documents, and the share of them, that hold a chunk which the field repeats; and how many kinds are kept."""
+_VERSIONS = 0.7
+"""Share of the chunks of each of two documents that the other holds, above which they are versions of one."""
+_CELLS = 1 << 22
+"""Cosines that are in memory together."""
 
 _SEED = 0
 
@@ -65,9 +84,13 @@ def learn_profile(
         blended_spreads(np.zeros(len(PARTS)), 0),
         np.zeros(0, np.float32),
         nearness,
+        np.zeros((0, len(centre)), np.float32),
     )
     generator = np.random.default_rng(_SEED)
     drawn = np.sort(generator.permutation(count)[:MAX_DOCUMENTS])
+    field = Field(unscored, statistics)
+    sample = [field.adapt(documents[number]).centred_unit_vectors for number in drawn[:: -(-len(drawn) // _SAMPLE)]]
+    unscored = replace(unscored, repeated=repeated_chunks(sample).astype(np.float16))
     field = Field(unscored, statistics)
     adapted = [field.adapt(documents[number]) for number in drawn]
     pairs = random_pairs(len(adapted), MAX_PAIRS, generator)
@@ -80,6 +103,34 @@ def learn_profile(
     weights = [kind_shares(adapted[a], adapted[b], score_weights) @ by_kind for a, b in pairs]
     scores = np.sort(np.einsum("pk,pk->p", table, np.array(weights)))
     return replace(profile, scores=scores.astype(np.float32))
+
+
+def repeated_chunks(documents: Sequence[FloatArray]) -> FloatArray:
+    """Chunks that many documents hold, such as notices of copyright and forms, one of each kind: [r, H].
+
+    Two versions of a document, which hold nearly all chunks of each other, say nothing about a third.
+
+    Args:
+        documents: the whitened unit chunk vectors [n, H] of each.
+    """
+    parts = [vectors[:: -(-len(vectors) // _CHUNKS)] for vectors in documents]
+    vectors, lengths = np.concatenate(parts), np.array([len(part) for part in parts])
+    if len(parts) < MIN_DOCUMENTS:
+        return vectors[:0]
+    starts, owners = np.cumsum(lengths) - lengths, np.repeat(np.arange(len(parts)), lengths)
+    found = np.empty((len(vectors), len(parts)), bool)  # whether a document holds a counterpart of a chunk
+    for start, stop in row_blocks(len(vectors), len(vectors), _CELLS):
+        found[start:stop] = np.maximum.reduceat(vectors[start:stop] @ vectors.T, starts, axis=1) > REPEATED
+    held = np.add.reduceat(found, starts, axis=0, dtype=np.int64) / lengths[:, None]
+    found &= (np.minimum(held, held.T) <= _VERSIONS)[owners]
+    counts = found.sum(axis=1)
+    rest = np.flatnonzero(counts >= max(_FEWEST, int(np.ceil(_OFTEN * len(parts)))))
+    rest, kinds = rest[np.argsort(-counts[rest], kind="stable")], list[int]()
+    while len(rest) and len(kinds) < _KINDS:
+        kinds.append(int(rest[0]))
+        rest = rest[vectors[rest] @ vectors[rest[0]] < REPEATED]
+        rest = rest[rest != kinds[-1]]
+    return vectors[kinds]
 
 
 def random_pairs(count: int, limit: int, generator: np.random.Generator) -> Ints:
@@ -108,7 +159,7 @@ def pair_table(documents: Sequence[FieldDocument], pairs: Ints, score_weights: S
     own = np.zeros((len(documents), 1))
     if score_weights.reads_own:
         own = own_vectors(documents).astype(np.float64)
-    subjects = np.stack([subject_vector(item.centred_unit_vectors) for item in documents]).astype(np.float64)
+    subjects = np.stack([subject_of(item) for item in documents]).astype(np.float64)
     terms, openings = [item.terms for item in documents], [item.opening for item in documents]
     a, b = pairs.T
     saturation = score_weights.saturation

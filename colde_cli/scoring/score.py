@@ -25,7 +25,7 @@ from colde_cli.errors import ModelError
 from colde_cli.scoring.config import PARTS, Calibration, Scorable, ScoreWeights, ScoringConfig, probability
 from colde_cli.scoring.domains import shared_domains, shortness, with_short
 from colde_cli.scoring.lexicon import BUCKETS, Terms, agreement, mention, overlap
-from colde_cli.scoring.profile import DomainFields, Field, within
+from colde_cli.scoring.profile import DomainFields, Field, FieldDocument, within
 from colde_cli.scoring.score_table import row_blocks
 from colde_cli.scoring.whitening import Whitening, unit_rows
 
@@ -220,7 +220,7 @@ def part_score(name: str, a: Scorable, b: Scorable, score_weights: ScoreWeights)
     if name == "colde":
         return cosine(*own_vectors([a, b]))
     if name == "mean":
-        return cosine(subject_vector(a.centred_unit_vectors), subject_vector(b.centred_unit_vectors))
+        return cosine(subject_of(a), subject_of(b))
     if name == "chunks":
         return counterparts(a, b, score_weights.sharpness)
     if name not in PARTS:
@@ -263,7 +263,7 @@ def cosine(a: FloatArray, b: FloatArray) -> float:
     return float(cosines(a[None, :], b[None, :])[0, 0])
 
 
-def subject_vectors(vectors: FloatArray, lengths: Ints) -> FloatArray:
+def subject_vectors(vectors: FloatArray, lengths: Ints, chunk_weights: FloatArray | None = None) -> FloatArray:
     """What each of B documents is about: the weighted mean of its centred unit chunk vectors, at unit length, [B, H].
 
     A plain mean counts what a text repeats as often as it is said, and its opening no more than any other chunk. Here
@@ -276,19 +276,28 @@ def subject_vectors(vectors: FloatArray, lengths: Ints) -> FloatArray:
     Args:
         vectors: [M, H], those of all documents, one document after the other.
         lengths: [B], chunks of each document, at least 1.
+        chunk_weights: [M], how much each chunk counts in its field besides; None where all count the same.
     """
     starts = np.cumsum(lengths) - lengths
-    means = np.add.reduceat(vectors, starts, axis=0) / lengths[:, None].astype(np.float32)
+    if chunk_weights is None:
+        means = np.add.reduceat(vectors, starts, axis=0) / lengths[:, None].astype(np.float32)
+    else:
+        sums = np.add.reduceat(vectors * chunk_weights[:, None], starts, axis=0)
+        means = sums / np.add.reduceat(chunk_weights, starts)[:, None]
     rows = np.repeat(np.arange(len(lengths)), lengths)
     central = np.maximum(np.einsum("mh,mh->m", vectors, means[rows]), 0.0)
     places = (np.arange(len(vectors)) - starts[rows] + 0.5) / lengths[rows]
     weights = (1 + _OPENING * np.exp(-places / _OPENING_SHARE)) / (1 + _REPETITION * central)
+    if chunk_weights is not None:
+        weights *= chunk_weights
     return unit_rows(np.add.reduceat(vectors * weights[:, None].astype(np.float32), starts, axis=0))
 
 
-def subject_vector(vectors: FloatArray) -> FloatArray:
-    """What one document is about, [H], given its centred unit chunk vectors [n, H]; see `subject_vectors`."""
-    subject: FloatArray = subject_vectors(vectors, np.array([len(vectors)]))[0]
+def subject_of(document: Scorable) -> FloatArray:
+    """What one document is about, [H]; see `subject_vectors`."""
+    vectors = document.centred_unit_vectors
+    weights = document.chunk_weights if isinstance(document, FieldDocument) else None
+    subject: FloatArray = subject_vectors(vectors, np.array([len(vectors)]), weights)[0]
     return subject
 
 
@@ -410,11 +419,14 @@ class _OneToMany:
             vectors = unit_rows(whitening.apply(np.concatenate([item.chunk_vectors for item in documents])))
         lengths = np.array([len(item.shares) for item in documents])
         starts = np.cumsum(lengths) - lengths
-        query = adapted.centred_unit_vectors
-        subjects = subject_vectors(vectors, lengths) @ subject_vector(query)
+        weights = None if self._field is None else self._field.chunk_weights(vectors)
+        subjects = subject_vectors(vectors, lengths, weights) @ subject_of(adapted)
         parts: dict[str, Floats] = {"mean": np.clip(subjects, -1.0, 1.0).astype(np.float64)}
         shares = np.concatenate([item.shares for item in documents])
-        parts["chunks"] = self._counterparts((vectors, query), starts, lengths, shares)
+        if weights is not None:
+            shares = shares * weights
+            shares /= np.repeat(np.add.reduceat(shares, starts), lengths)
+        parts["chunks"] = self._counterparts((vectors, adapted.centred_unit_vectors), starts, lengths, shares)
         return parts
 
     def _counterparts(
