@@ -91,6 +91,31 @@ def test_the_sections_that_match_are_those_that_a_comparison_finds(encoder: Enco
         ]
 
 
+SUBJECTS = """glaciers that melt in the Alps; violins and how their tops are carved; tax on the sale of farms; bees and
+what they dance; bridges of steel over wide rivers; bread that is left to rise overnight; the grammar of Basque verbs;
+chess openings of the last century; vaccines against measles; how salmon find their stream; tariffs on imported tyres;
+orbits of small moons; the glazing of stoneware; railways across the desert; sleep of the newborn; rust on wheat;
+the pricing of options; choirs in village churches""".split(";")
+NOTICE = """Permission to copy this text is given to all who keep this notice with it. It comes without any warranty;
+those who publish it are not liable for damages. Further copies are kept by the society in whose name it was printed."""
+
+
+def test_what_all_files_of_a_folder_repeat_explains_nothing(capsys: Capture, tmp_path: Path) -> None:
+    def written(name: str, subject: str) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"# {name}\n\n## Subject\n\nWe write of {subject}.\n\n## Notice\n\n{NOTICE}\n")
+        return path
+
+    for number, subject in enumerate(SUBJECTS):
+        written(f"folder/{number}.md", " ".join(subject.split()))
+    query = written("query.md", "melting ice: why the glaciers of the Alps grow shorter")
+    hit = ranked(capsys, query, tmp_path / "folder", "--explain")["results"][0]
+    assert hit["path"].endswith("0.md")
+    assert hit["matches"][0]["query"]["section"] == "Subject"
+    assert next(match["score"] for match in hit["matches"] if match["query"]["section"] == "Notice") < 0.1
+
+
 @pytest.mark.usefixtures("own_cache")
 def test_a_second_run_encodes_nothing_and_says_the_same(capsys: Capture, corpus: Path, query: Path) -> None:
     first = ranked(capsys, query, corpus, "--explain")

@@ -18,6 +18,7 @@ from colde_cli.corpus.lance_store import LanceIndex
 from colde_cli.corpus.pipeline import AS_IT_IS, Budget, Collector, CorpusReader, StageClock, StageTimes
 from colde_cli.corpus.records import Card
 from colde_cli.corpus.side_file import find_candidates
+from colde_cli.documents.chunking import rows_of_sections
 from colde_cli.documents.document import Document
 from colde_cli.documents.selection import one_or_more
 from colde_cli.documents.stages import stage
@@ -148,15 +149,23 @@ def _hit_data(hit: Hit) -> dict[str, Any]:
     return {**scored, "matches": found, "parts": parts_data(hit.parts)}
 
 
-def matches(query: Encoding, other: Encoding, config: ScoringConfig) -> tuple[Match, ...]:
-    """The best pairs of sections, as `closest_sections` finds them."""
+def matches(query: Encoding, other: Encoding, config: ScoringConfig, field: Field | None = None) -> tuple[Match, ...]:
+    """The best pairs of sections, as `closest_sections` finds them; what the field repeats counts little."""
     scores, _ = tables(query, other, config)
+    if field is not None:
+        scores = scores * np.sqrt(np.outer(*(_section_weights(side, field) for side in (query, other))))
     chosen: list[Match] = []
     for score, i, j in closest_sections(query.document, other.document, scores, MATCHES):
         first, second = query.document.sections[i], other.document.sections[j]
         hit = MatchedSection(second.heading, second.pages, _excerpt(query, i, other, j))
         chosen.append(Match(score, MatchedSection(first.heading, first.pages), hit))
     return tuple(chosen)
+
+
+def _section_weights(encoding: Encoding, field: Field) -> Floats:
+    """How much each section counts within the field, as its chunks do on average, [s]."""
+    weights, rows = field.adapt(encoding).chunk_weights, rows_of_sections(encoding.document, encoding.chunks)
+    return np.array([1.0 if weights is None or not own else weights[own].mean() for own in rows])
 
 
 def _excerpt(query: Encoding, section: int, other: Encoding, partner: int) -> str:
@@ -357,7 +366,7 @@ class _CorpusSearch:
                 card.title,
                 judgement.score,
                 judgement.probability,
-                matches(self.query, encoding(card.path), config) if encoding else (),
+                matches(self.query, encoding(card.path), config, self.field) if encoding else (),
                 judgement.parts,
                 judgement.percentile,
             )
