@@ -112,7 +112,7 @@ class StudentLearner(Learner):
         known = {file: self._whitening(file) for file, chunks in enumerate(self._chunks) if len(chunks)}
         self._spaces = {file: FieldSpace(whitening, device) for file, whitening in known.items()}
         hidden = network.config.hidden_size
-        centre = np.mean([whitening.centre for whitening in known.values()], axis=0, dtype=np.float64)
+        centre = np.stack([whitening.centre for whitening in known.values()]).mean(axis=0, dtype=np.float64)
         self._unknown = FieldSpace(Whitening.learn(centre.astype(np.float32), isotropic(hidden)), device)
         self._bank = torch.zeros(len(self._chunks), 2, _BANK, hidden, device=device)
 
