@@ -73,7 +73,7 @@ def served(pairs: Sequence[tuple[str, str]]) -> dict[str, Floats]:
         a, b = encodings[first], encodings[second]
         parts = score_parts(a, b, encoder.config, encoder.domain_fields, unweighted=True)
         columns.setdefault("documents", []).append(sum(part.weight * part.score for part in parts))
-        columns.setdefault("sections", []).append(float(tables(a, b, encoder.config)[0][0, 0]))
+        columns.setdefault("sections", []).append(float(np.asarray(tables(a, b, encoder.config)[0])[0, 0]))
         for part in parts:
             columns.setdefault(f"part {part.name}", []).append(part.score)
     return {name: np.array(values) for name, values in columns.items()}

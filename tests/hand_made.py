@@ -72,7 +72,7 @@ def compared(a: Document, b: Document, score: float = 0.5) -> Comparison:
         parts=(ScorePart("colde", 0.4, score), ScorePart("words", 0.6, score)),
         probability=0.7,
         threshold=0.4,
-        sections=scores[0],
+        sections=ScoreTable((n, m), [scores[0]]),
         chunks=ScoreTable((n, m), [scores[1]]),
     )
     return Comparison(

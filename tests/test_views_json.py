@@ -65,6 +65,9 @@ def test_tables_are_written_as_lists_are() -> None:
     assert text({"table": table}) == text({"table": ScoreTable(table.shape, [table])})
     rows = [[round(float(value), 6) for value in row] for row in table]
     assert text({"table": table}) == text({"table": rows})
+    odd = np.array([[-0.0, -1e-9, 1e-6, -2.5e-5], [0.1, 1, -1, 100.25]], np.float32)
+    for some in (odd[:1], odd):  # all within [-1, 1], and not
+        assert text({"table": some}) == text({"table": [[round(float(value), 6) for value in row] for row in some]})
     assert text({"table": table[:0]}) == text({"table": []})
     assert text({"table": table[:, :0]}) == text({"table": [[] for _ in table]})
 
@@ -72,7 +75,7 @@ def test_tables_are_written_as_lists_are() -> None:
 @pytest.mark.slow
 def test_a_long_text_is_written_in_blocks(field_study: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("colde_cli.views.json._BLOCK", 1 << 15)
-    table = np.full((600, 300), 0.123456, np.float32)
+    table = np.full((3000, 2400), 0.123456, np.float32)
     scores = replace(field_study.scores, chunks=ScoreTable(table.shape, [table]))
     comparison = replace(field_study, measure=lambda: scores)
     written = comparison_json(comparison)

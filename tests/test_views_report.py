@@ -17,6 +17,7 @@ from lxml import html
 
 from colde_cli.documents.document import Part, SectionKind, assemble
 from colde_cli.encoder.encoder import Encoder
+from colde_cli.scoring.score_table import ScoreTable
 from colde_cli.similarity.alignment import align
 from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.similarity.pairs import State
@@ -158,7 +159,7 @@ def test_large_maps_show_the_highest_of_several_cells() -> None:
     found = compared(document([("", LONG)]), document([("", LONG)]))
     scores = np.zeros((2 * MAX_LINES + 1, 3), np.float32)
     scores[4, 1] = 0.5
-    measured = replace(found.scores, sections=scores)
+    measured = replace(found.scores, sections=ScoreTable(scores.shape, [scores]))
     maps = heat_maps(replace(found, measure=lambda: measured))["sections"]
     assert (maps["rows"], maps["steps"]) == (667, [3, 1])
 

@@ -151,7 +151,7 @@ def _hit_data(hit: Hit) -> dict[str, Any]:
 
 def matches(query: Encoding, other: Encoding, config: ScoringConfig, field: Field | None = None) -> tuple[Match, ...]:
     """The best pairs of sections, as `closest_sections` finds them; what the field repeats counts little."""
-    scores, _ = tables(query, other, config)
+    scores = np.asarray(tables(query, other, config)[0])
     if field is not None:
         scores = scores * np.sqrt(np.outer(*(_section_weights(side, field) for side in (query, other))))
     chosen: list[Match] = []

@@ -6,8 +6,9 @@ made, kept and read some rows at a time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from colde_cli.encoder.encoding import Encoding
 from colde_cli.scoring.config import Domain, ScoringConfig, scores_own
 from colde_cli.scoring.domains import shortness
 from colde_cli.scoring.score import cosines
-from colde_cli.scoring.score_table import BLOCK, ScoreTable
+from colde_cli.scoring.score_table import BLOCK, ScoreTable, row_blocks
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
@@ -35,6 +36,8 @@ over its chunks. On validation documents of six sets 0.05, 0.1 and 0.2 do equall
 more than it gains."""
 
 _RUN = 5
+_CELLS = 1 << 22
+"""Pairs of sections that are worked on at the same time."""
 _LOOKED_AT = 64
 """Cells that are looked at for each pair to find: those of a long document are too many to sort."""
 _FACTOR = np.uint64(1_000_003)
@@ -45,51 +48,67 @@ _HITS, _PLACES = 1 << 17, (1 << 31) - 1
 _NO_ITEMS = np.zeros(0, np.int64)
 
 
-def tables(a: Encoding, b: Encoding, config: ScoringConfig) -> tuple[FloatArray, ScoreTable]:
+def tables(a: Encoding, b: Encoding, config: ScoringConfig) -> tuple[ScoreTable, ScoreTable]:
     """The scores of all pairs of sections [s_a, s_b], and of all pairs of chunks [n_a, n_b].
 
     Like the score of documents, that of sections is the cosine of the model's own vectors alone in a model without
     parts, and needs none of them where they have no weight.
     """
     chunks = table_of_chunks((a.centred_unit_vectors, b.centred_unit_vectors), (a.chunks, b.chunks))
-    own = cosines(a.section_vectors, b.section_vectors) if scores_own(config) else None
-    if own is not None and config.score_weights is None:
-        return own, chunks
     rows = rows_of_sections(a.document, a.chunks), rows_of_sections(b.document, b.chunks)
-    sections = table_of_sections(chunks, (a.shares, b.shares), rows)
-    if own is not None:
-        sections += np.float32(OWN_VECTORS) * (own - sections)
+    blocks = _blocks_of_sections(a, b, rows, chunks, config)
     if config.score_weights is not None and config.score_weights.short is not None:
-        sections = with_short_sections(sections, (a, b), rows, config.score_weights.short)
-    return sections, chunks
+        blocks = with_short_sections(blocks, (a, b), rows, config.score_weights.short)
+    return ScoreTable((len(rows[0]), len(rows[1])), blocks), chunks
+
+
+def _blocks_of_sections(
+    a: Encoding, b: Encoding, rows: tuple[Rows, Rows], chunks: ScoreTable, config: ScoringConfig
+) -> Iterator[FloatArray]:
+    for start, stop in row_blocks(len(rows[0]), len(rows[1]), _CELLS):
+        own = cosines(a.section_vectors[start:stop], b.section_vectors) if scores_own(config) else None
+        if own is not None and config.score_weights is None:
+            yield own
+            continue
+        sections = table_of_sections(chunks, (a.shares, b.shares), (rows[0][start:stop], rows[1]))
+        if own is not None:
+            sections += np.float32(OWN_VECTORS) * (own - sections)
+        yield sections
 
 
 def with_short_sections(
-    table: FloatArray, documents: tuple[Encoding, Encoding], rows: tuple[Rows, Rows], weights: Domain
-) -> FloatArray:
+    blocks: Iterable[FloatArray], documents: tuple[Encoding, Encoding], rows: tuple[Rows, Rows], weights: Domain
+) -> Iterator[FloatArray]:
     """Score pairs of short sections as two short texts are scored, by how much they have in common: [s, t].
 
     That is the mean of two parts of a document's score: the cosine of their mean vectors, and the share of tokens and
     pairs of neighbouring tokens that both hold. From short to long sections it gives way to the score in the table.
 
     Args:
-        table: from `table_of_sections`, changed in its place.
+        blocks: of the rows of a table from `table_of_sections`, changed in their place.
         weights: of short texts.
     """
     items = [_items_of_sections(side.chunks, own) for side, own in zip(documents, rows, strict=True)]
     short = [shortness(np.array([len(held) for held in side], np.int64)) for side in items]
     a, b = (np.flatnonzero(values > 0) for values in short)
     if not len(a) or not len(b):
-        return table
+        yield from blocks
+        return
     means = [
         np.stack([side.centred_unit_vectors[own[section]].sum(axis=0) for section in places.tolist()])
         for side, own, places in zip(documents, rows, (a, b), strict=True)
     ]
     alike = agreements([items[0][section] for section in a], [items[1][section] for section in b])
-    graded = (weights.mean * cosines(*means) + weights.wording * alike) / max(weights.mean + weights.wording, 1e-9)
-    share = np.sqrt(short[0][a][:, None] * short[1][b])
-    table[np.ix_(a, b)] += (share * (graded - table[np.ix_(a, b)])).astype(np.float32)
-    return table
+    start, both = 0, max(weights.mean + weights.wording, 1e-9)
+    for block in blocks:
+        some = slice(*np.searchsorted(a, (start, start + len(block))))
+        if held := list(islice(alike, some.stop - some.start)):
+            graded = (weights.mean * cosines(means[0][some], means[1]) + weights.wording * np.stack(held)) / both
+            cells = np.ix_(a[some] - start, b)
+            share = np.sqrt(short[0][a[some], None] * short[1][b])
+            block[cells] += (share * (graded - block[cells])).astype(np.float32)
+        start += len(block)
+        yield block
 
 
 def _items_of_sections(chunks: Sequence[Chunk], rows: Rows) -> list[IntArray]:
@@ -99,20 +118,18 @@ def _items_of_sections(chunks: Sequence[Chunk], rows: Rows) -> list[IntArray]:
     return [np.unique(np.concatenate([held[row] for row in own])) if own else _NO_ITEMS for own in rows]
 
 
-def agreements(a: Sequence[IntArray], b: Sequence[IntArray]) -> FloatArray:
-    """The share of the items of two sets that both hold, Jaccard's index, for each of s and each of t sets: [s, t].
+def agreements(a: Sequence[IntArray], b: Sequence[IntArray]) -> Iterator[FloatArray]:
+    """The share of the items of two sets that both hold, Jaccard's index, for each of s and each of t sets: s rows [t].
 
     Args:
         a: different items, ascending; there is at least one set.
     """
-    both = np.zeros((len(a), len(b)), np.float32)
     known, pieces = _numbered([*a, *b])
     line = _Line.of(pieces[len(a) :], known)
-    for row, piece in zip(both, pieces, strict=False):
-        row[:] = np.bincount(line.at(piece)[0] // line.room, minlength=len(b))
-    sizes = [np.array([len(held) for held in side], np.float32) for side in (a, b)]
-    result: FloatArray = both / np.maximum(sizes[0][:, None] + sizes[1] - both, 1)
-    return result
+    sizes = np.array([len(held) for held in b], np.float32)
+    for piece in pieces[: len(a)]:
+        both = np.bincount(line.at(piece)[0] // line.room, minlength=len(b)).astype(np.float32)
+        yield both / np.maximum(np.float32(len(piece)) + sizes - both, 1)
 
 
 def table_of_chunks(
@@ -188,7 +205,9 @@ def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArra
     return scores
 
 
-def closest_sections(a: Document, b: Document, scores: FloatArray, limit: int) -> list[tuple[float, int, int]]:
+def closest_sections(
+    a: Document, b: Document, scores: FloatArray | ScoreTable, limit: int
+) -> list[tuple[float, int, int]]:
     """Find the closest of the `Document.content_sections`, each once, as (score, index in A, index in B).
 
     Args:

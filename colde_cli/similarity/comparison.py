@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -97,7 +97,7 @@ class Scores:
     parts: tuple[ScorePart, ...]
     probability: float | None
     threshold: float | None
-    sections: FloatArray
+    sections: ScoreTable
     chunks: ScoreTable
     percentile: float | None = None
 
@@ -190,8 +190,8 @@ class Comparison:
 
     @property
     def section_scores(self) -> FloatArray:
-        """[n_a, n_b], how closely sections agree, by their chunks and their vectors: see `tables`."""
-        return self.scores.sections
+        """[n_a, n_b], how closely sections agree, by their chunks and their vectors: `scores.sections`, whole."""
+        return np.asarray(self.scores.sections)
 
     @property
     def chunk_scores(self) -> FloatArray:
@@ -266,7 +266,7 @@ class Comparison:
 
     def outline(self, most: int) -> Outline:
         """Fold the section scores to at most `most` sections of each document, where heading levels allow it."""
-        return outline(self.section_scores, self.a.document.sections, self.b.document.sections, most)
+        return outline(self.scores.sections, self.a.document.sections, self.b.document.sections, most)
 
     @property
     def related(self) -> bool | None:
@@ -285,7 +285,7 @@ class Comparison:
 
     def closest_sections(self, limit: int) -> list[tuple[float, int, int]]:
         """Find the closest of the `Document.content_sections`, each once, as (score, index in A, index in B)."""
-        return closest_sections(self.a.document, self.b.document, self.section_scores, limit)
+        return closest_sections(self.a.document, self.b.document, self.scores.sections, limit)
 
     def closest_chunks(self, limit: int) -> list[tuple[float, int, int]]:
         """Find the closest chunks of the `Document.content_sections`, each once, as `closest_sections`."""
@@ -372,7 +372,8 @@ def _scores(a: Encoding, b: Encoding, encoder: DocumentEncoder, field: Field | N
 
 def _unscored(a: Encoding, b: Encoding) -> Scores:
     """Beside a document without text there is no verdict: the score is 1 for two files that are the same, else 0."""
-    sections = np.zeros((len(a.document.sections), len(b.document.sections)), np.float32)
+    shape = len(a.document.sections), len(b.document.sections)
+    sections = ScoreTable(shape, [np.zeros(shape, np.float32)])
     same = a.document.text == b.document.text and compare_outside(a.document, b.document).same
     return Scores(float(same), (), None, None, sections, ScoreTable((len(a.chunks), len(b.chunks)), ()))
 
@@ -441,7 +442,7 @@ def comparison_data(
             "parts": parts_data(comparison.parts),
             **within_field,
         },
-        "sections": {"scores": table(comparison.section_scores)},
+        "sections": {"scores": table(comparison.scores.sections)},
         "chunks": chunks,
         "passages": [passage_data(pair, *documents) for pair in comparison.passages] if aligned else None,
         "summary": _summary(comparison) if aligned else None,
@@ -481,6 +482,9 @@ def _change(comparison: Comparison, change: WeightedChange) -> dict[str, Any]:
 
 def _encoding(encoding: Encoding) -> dict[str, Any]:
     document, report = encoding.document, encoding.document.report
+    chunks = defaultdict[int, list[int]](list)
+    for chunk in encoding.chunks:
+        chunks[chunk.section].append(chunk.index)
     return {
         **source_data(document),
         "words": len(document.text.split()),
@@ -489,7 +493,7 @@ def _encoding(encoding: Encoding) -> dict[str, Any]:
             {
                 **fields_data(section, "index heading pages"),
                 **({"number": section.number} if section.number else {}),
-                "chunks": [chunk.index for chunk in encoding.chunks if chunk.section == section.index],
+                "chunks": chunks[section.index],
             }
             for section in document.sections
         ],

@@ -27,13 +27,7 @@ _DECIMALS = 6
 
 def rounded_rows(values: Iterable[FloatArray]) -> list[list[float]]:
     """Round a table to the decimals of JSON."""
-    return [rounded_row(row) for row in values]
-
-
-def rounded_row(row: FloatArray) -> list[float]:
-    """Round a row of a table to the decimals of JSON."""
-    values: list[float] = np.round(row.astype(np.float64), _DECIMALS).tolist()
-    return values
+    return [np.round(row.astype(np.float64), _DECIMALS).tolist() for row in values]
 
 
 def field_data(field: FieldInfo | None) -> dict[str, Any] | None:

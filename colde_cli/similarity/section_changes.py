@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
@@ -260,17 +260,19 @@ class Outline:
     scores: FloatArray
 
 
-def outline(scores: FloatArray, a: Sequence[Section], b: Sequence[Section], limit: int) -> Outline:
+def outline(scores: Iterable[FloatArray], a: Sequence[Section], b: Sequence[Section], limit: int) -> Outline:
     """Fold sections into the one above, deepest levels first, until at most `limit` of each document are left.
 
     Sections of the top level are not folded, so that a flat document may keep more.
 
     Args:
-        scores: [len(a), len(b)], of sections.
+        scores: [len(a), len(b)], of sections, by rows.
         limit: sections to leave of each document, at least 1.
     """
     heads_a, heads_b = _heads(a, limit), _heads(b, limit)
-    best = np.maximum.reduceat(np.maximum.reduceat(scores, heads_a, axis=0), heads_b, axis=1)
+    best = np.full((len(heads_a), len(heads_b)), -np.inf, np.float32)
+    for head, row in zip(np.searchsorted(heads_a, np.arange(len(a)), "right") - 1, scores, strict=True):
+        np.maximum(best[head], np.maximum.reduceat(row, heads_b), out=best[head])
     return Outline(tuple(heads_a), tuple(heads_b), best)
 
 

@@ -10,12 +10,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from colde_cli.evaluation.result import Evaluation, SetResult
-from colde_cli.scoring.score_table import ScoreTable
+from colde_cli.scoring.score_table import ScoreTable, row_blocks
 from colde_cli.similarity.comparison import comparison_data
 from colde_cli.similarity.outside_changes import ignored_data, outside_data
-from colde_cli.similarity.plain_data import rounded, rounded_row, source_data
+from colde_cli.similarity.plain_data import rounded, rounded_rows, source_data
 from colde_cli.similarity.renumbering import renumbering_data
 from colde_cli.similarity.triage import placed_data
 from colde_cli.similarity.typesetting import typesetting_data
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
     from colde_cli.similarity.verification import Verification
     from colde_cli.views.comparison_page import CheckedReceipt
 
+FloatArray = NDArray[np.float32]
+
 # Controls and marks that turn the direction of text could steer a terminal that shows the JSON.
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 _BLOCK = 1 << 20
-"""Letters of a block: every write to a terminal or a file takes its time."""
+"""Letters of a block, and cells: every write to a terminal or a file takes its time."""
+_MILLION = 1_000_000
 
 
 def result_json(result: Any, **options: Any) -> str:  # noqa: ANN401 - of any kind
@@ -134,7 +138,7 @@ def _pieces(value: object, line: str) -> Iterator[str]:
             "{}", (chain((f"{_plain(str(key))}: ",), _pieces(item, line + "  ")) for key, item in value.items()), line
         )
     elif isinstance(value, np.ndarray | ScoreTable):
-        yield from (_block("[]", ((_plain(rounded_row(row)),) for row in value), line) if len(value) else ("[]",))
+        yield from (_block("[]", zip(_rows(value)), line) if len(value) else ("[]",))
     elif isinstance(value, (list, tuple)) and value and not all(type(item) in (int, float) for item in value):
         yield from _block("[]", (_pieces(item, line + "  ") for item in value), line)
     else:
@@ -148,6 +152,27 @@ def _block(brackets: str, items: Iterable[Iterable[str]], line: str) -> Iterator
         yield f"{',' if number else ''}{line}  "
         yield from item
     yield line + brackets[1]
+
+
+def _rows(table: FloatArray | ScoreTable) -> Iterator[str]:
+    """The rows of a table [n, m], each as a list.
+
+    Scores of six decimals are two million numbers at most. Each is written once and then looked up, which takes a fifth
+    of the time; -0.0 is one of them, with the code -1.
+    """
+    written, known = np.zeros(2 * _MILLION + 2, "S12"), np.zeros(2 * _MILLION + 2, bool)
+    for start, stop in row_blocks(len(table), table.shape[1], _BLOCK):
+        block = table[start:stop].astype(np.float64)
+        if not (np.abs(block) <= 1).all():  # no scores
+            yield from map(_plain, rounded_rows(block))
+            continue
+        millionths = np.rint(block * _MILLION)
+        codes = millionths.astype(np.int32) - np.signbit(millionths)
+        new = np.unique(codes[~known[codes]])
+        written[new] = [f"{code / _MILLION if code >= 0 else -(~code / _MILLION)}, " for code in new.tolist()]
+        known[new] = True
+        for row in written[codes]:
+            yield f"[{row.tobytes().translate(None, bytes(1)).decode()[:-2]}]"
 
 
 def _plain(value: object) -> str:

@@ -267,7 +267,7 @@ def _scores(comparison: Comparison) -> str:
         for number, (index, scores) in enumerate(zip(shown.a, shown.scores, strict=True), 1)
     ]
     names = " · ".join(f"**{number}** {_name(b, index)}" for number, index in enumerate(shown.b, 1))
-    folds = shown.scores.size < comparison.section_scores.size
+    folds = shown.scores.size < comparison.scores.sections.size
     aside = ", the best below both headings" if folds else ""
     title = f"Section scores ({size}), in hundredths{aside}"
     return folded(title, table(head, rows, range(1, len(head))), f"Sections of B: {names}")

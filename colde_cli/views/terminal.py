@@ -331,7 +331,7 @@ def _heat_map(matrix: blocks.Matrix) -> Iterator[RenderableType]:
     comparison = matrix.comparison
     a, b = comparison.a.document.sections, comparison.b.document.sections
     shown = comparison.outline(max(len(a), len(b)) if matrix.whole else _MAX_SECTIONS)
-    folds = shown.scores.size < comparison.section_scores.size
+    folds = shown.scores.size < comparison.scores.sections.size
     if not matrix.whole and shown.scores.size > (2 * _MAX_SECTIONS) ** 2:
         yield titled("Sections", f"{len(a)} × {len(b)}")
         yield Text("There are too many sections to show here; --level section shows the heat map.", "dim")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from colde_cli.scoring.score_table import ScoreTable
 from colde_cli.similarity.outside_changes import MOST_LISTED
@@ -84,13 +83,13 @@ def heat_maps(comparison: Comparison) -> dict[str, Any]:
     """Both maps, and the section and first passage of each chunk."""
     alignment = comparison.aligned
     return {
-        "sections": _map(comparison.section_scores),
+        "sections": _map(comparison.scores.sections),
         "chunks": _map(comparison.scores.chunks),
         "places": [_places(comparison.a, alignment.a), _places(comparison.b, alignment.b)],
     }
 
 
-def _map(scores: NDArray[np.float32] | ScoreTable) -> dict[str, Any]:
+def _map(scores: ScoreTable) -> dict[str, Any]:
     steps = [max(1, -(-count // MAX_LINES)) for count in scores.shape]
     cells = [np.zeros((0, -(-scores.shape[1] // steps[1])), np.uint8)]
     for start in range(0, scores.shape[0], steps[0] * _ROWS):
@@ -138,17 +137,17 @@ def heat_tables(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _sections(comparison: Comparison) -> list[dict[str, Any]]:
-    scores = comparison.section_scores
+    scores = comparison.scores.sections
     if not scores.size:
         return []
     a, b = comparison.a.document.sections, comparison.b.document.sections
     return [
         {
             "a": (f"as{i}", short(heading(a[i]), 70)),
-            "score": f"{scores[i, j]:.2f}",
+            "score": f"{score:.2f}",
             "b": (f"bs{j}", short(heading(b[j]), 70)),
         }
-        for i, j in enumerate(map(int, scores.argmax(axis=1)))
+        for i, (j, score) in enumerate(zip(*scores.best()[0], strict=True))
     ]
 
 
