@@ -96,7 +96,7 @@ def test_the_command_sets_a_text_against_a_pdf(capsys: Capture, tmp_path: Path) 
 def test_without_the_package_the_command_says_how_to_install_it(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(options._EXTRAS, "pdf", {"no_such_package": "reportlab"})
+    monkeypatch.setitem(options._EXTRAS, "pdf", "no_such_package")
     text = tmp_path / "a.txt"
     text.write_text("Words.")
     result = run(capsys, "diff", text, OTHER, "-o", tmp_path / "x.pdf")

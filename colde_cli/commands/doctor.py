@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -42,8 +42,7 @@ def doctor(
     chosen = choose_format(format, None)
     findings = [*_versions(), *_devices(), *_paths(), _configuration(), *_self_test(model, device)]
     if chosen is Format.JSON:
-        rows = [{"topic": item.topic, "result": item.result, "fine": item.fine} for item in findings]
-        typer.echo(json.dumps({"schema": "colde.doctor/1", "findings": rows}, indent=2))
+        typer.echo(json.dumps({"schema": "colde.doctor/1", "findings": list(map(asdict, findings))}, indent=2))
     else:
         _print(findings)
     if not all(item.fine for item in findings):

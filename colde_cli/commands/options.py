@@ -472,21 +472,15 @@ DocsOption = Annotated[
 ]
 
 _EXTRAS = {
-    "serve": {"fastapi": "fastapi", "uvicorn": "uvicorn", "python_multipart": "python-multipart"},
-    "mcp": {"mcp": "mcp"},
-    "pdf": {"reportlab": "reportlab"},
-    "evaluate": {"sklearn": "scikit-learn", "scipy": "scipy"},
-    "train": {
-        "torch": "torch",
-        "transformers": "transformers",
-        "optimum": "optimum",
-        "onnx": "onnx",
-        "safetensors": "safetensors",
-        "accelerate": "accelerate",
-        "sklearn": "scikit-learn",
-        "scipy": "scipy",
-    },
+    "serve": "fastapi uvicorn python_multipart",
+    "mcp": "mcp",
+    "pdf": "reportlab",
+    "evaluate": "sklearn scipy",
+    "train": "torch transformers optimum onnx safetensors accelerate sklearn scipy",
 }
+"""Modules that the extras of pyproject.toml bring."""
+_PACKAGES = {"python_multipart": "python-multipart", "sklearn": "scikit-learn"}
+"""Names of packages that are not those of their modules."""
 
 
 def require_extra(extra: str, command: str) -> None:
@@ -495,7 +489,7 @@ def require_extra(extra: str, command: str) -> None:
     Raises:
         MissingExtraError: a package is missing.
     """
-    missing = [name for module, name in _EXTRAS[extra].items() if find_spec(module) is None]
+    missing = [_PACKAGES.get(module, module) for module in _EXTRAS[extra].split() if find_spec(module) is None]
     if missing:
         raise MissingExtraError(f"{command} needs {', '.join(missing)}; install with: pip install 'colde[{extra}]'")
 

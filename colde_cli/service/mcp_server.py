@@ -1,6 +1,6 @@
 """`colde mcp`: tools that compare, rank and read documents, for agents. They read below some folders and write nothing.
 
-It needs the extra `mcp`, whose SDK reads the annotations of the functions inside.
+It needs the extra `mcp`.
 """
 
 import inspect

@@ -56,7 +56,7 @@ class PassageText:
         return f"[{self.number} · {' · '.join(fact for fact in facts if fact)}] {self.text}"
 
 
-@dataclass(frozen=True)  # the SDK would take slots for defaults
+@dataclass(frozen=True, slots=True)
 class PassagesAnswer:
     """Passages in order, of so many in all; `cursor` says where to go on, "" at the end."""
 
@@ -70,7 +70,7 @@ class PassagesAnswer:
         return "\n\n".join([self.summary, *map(str, self.passages), *more])
 
 
-@dataclass(frozen=True)  # the SDK would take slots for defaults
+@dataclass(frozen=True, slots=True)
 class ComparisonAnswer:
     """What two documents have in common, and what changed.
 
@@ -149,7 +149,7 @@ class HitText:
         return "\n".join([*lines, *(f"   {match}" for match in self.matches)])
 
 
-@dataclass(frozen=True)  # the SDK would take slots for defaults
+@dataclass(frozen=True, slots=True)
 class RankingAnswer:
     """The documents closest to one, the best first."""
 
