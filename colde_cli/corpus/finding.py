@@ -287,8 +287,12 @@ class Filter:
         """The condition on `documents d` and `contents c` of an index as SQL, and its parameters."""
         patterns = {"in_glob(d.path, r.path, ?)": self.glob, "has_section(c.headings, ?)": self.section}
         wanted = {test: pattern for test, pattern in patterns.items() if pattern is not None}
-        tests = [f"d.{column} {sign} {value}" for column, sign, value in self.bounds]
-        return " AND ".join([*tests, *wanted]) or "1", list(wanted.values())
+        return " AND ".join([*self.tests, *wanted]) or "1", list(wanted.values())
+
+    @property
+    def tests(self) -> list[str]:
+        """The conditions on time and size in SQL."""
+        return [f"{column} {sign} {value}" for column, sign, value in self.bounds]
 
     @property
     def bounds(self) -> tuple[tuple[str, str, int], ...]:

@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.corpus.records import in_int8
+from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.scoring.config import PARTS, Scorable, ScoreWeights
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import Field
-from colde_cli.scoring.score import kind_shares, own_vectors, saturated, subject_vectors
+from colde_cli.scoring.score import COSINE_ALONE, kind_shares, own_vectors, saturated, subject_vectors
 from colde_cli.scoring.whitening import unit_rows
 
 FloatArray = NDArray[np.float32]
@@ -134,6 +135,11 @@ class Measure:
 
     field: Field | None
     score_weights: ScoreWeights
+
+    @classmethod
+    def of(cls, encoder: DocumentEncoder, field: Field | None = None) -> Measure:
+        """How it sees those of a model."""
+        return cls(field, encoder.config.score_weights or COSINE_ALONE)
 
     @property
     def _by_kind(self) -> Floats:

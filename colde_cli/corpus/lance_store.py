@@ -48,7 +48,6 @@ from colde_cli.encoder.vector_cache import digest
 from colde_cli.errors import BadIndexError, MissingExtraError, OptionError, RemoteError
 from colde_cli.scoring.config import Scorable
 from colde_cli.scoring.lexicon import Terms
-from colde_cli.scoring.score import COSINE_ALONE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -106,11 +105,6 @@ def row_id(source: str, path: bytes, kind: str = "document") -> str:
 def bytes_literal(value: bytes) -> str:
     """Bytes in a condition of SQL."""
     return f"X'{value.hex()}'"
-
-
-def measure_of(encoder: DocumentEncoder) -> Measure:
-    """How the first stage of a data set sees documents: as the model alone does, since the field may yet change."""
-    return Measure(None, encoder.config.score_weights or COSINE_ALONE)
 
 
 def term_text(terms: Terms, most: int = HEAVIEST) -> str:
@@ -218,7 +212,7 @@ class LanceIndex(DocumentStore):
         """See `DocumentStore`."""
         needed = () if chosen == ALL else ("path", "root", "headings")
         columns = tuple(dict.fromkeys((*columns, *needed)))
-        for row in self.rows(columns, " AND ".join((DOCUMENT, *_bounds(chosen), *filter(None, (only,))))):
+        for row in self.rows(columns, " AND ".join((DOCUMENT, *chosen.tests, *filter(None, (only,))))):
             if not needed or chosen.takes(row["path"], row["root"], row["headings"]):
                 yield row
 
@@ -269,10 +263,10 @@ class LanceIndex(DocumentStore):
         return Likely(np.intersect1d(numbers, allowed), len(allowed))
 
     def _closest(self, query: Scorable, encoder: DocumentEncoder, limit: int, chosen: Filter) -> NDArray[np.int64]:
-        condition = " AND ".join((DOCUMENT, *_bounds(chosen)))
+        condition = " AND ".join((DOCUMENT, *chosen.tests))
         nearest = {
             "column": "vector",
-            "q": measure_of(encoder).vectors([query])[0],
+            "q": Measure.of(encoder).vectors([query])[0],
             "k": limit,
             "metric": "dot",
             "nprobes": _PROBES,
@@ -291,11 +285,6 @@ class LanceIndex(DocumentStore):
             ]
             found = [scanner.to_table()["_rowid"].to_numpy().astype(np.int64) for scanner in scanners]
         return np.unique(np.concatenate(found))
-
-
-def _bounds(chosen: Filter) -> Iterator[str]:
-    """The conditions of a filter on time and size."""
-    return (f"{column} {sign} {value}" for column, sign, value in chosen.bounds)
 
 
 def about(encoder: DocumentEncoder, lineage: str) -> dict[bytes, bytes]:

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from colde_cli.corpus.finding import in_glob, is_lance
-from colde_cli.corpus.first_stage import NO_TERMS
+from colde_cli.corpus.first_stage import NO_TERMS, Measure
 from colde_cli.corpus.index_reader import Index, connect, named
 from colde_cli.corpus.index_writer import writing
 from colde_cli.corpus.lance_store import (
@@ -28,7 +28,6 @@ from colde_cli.corpus.lance_store import (
     bytes_literal,
     lance_module,
     lance_trouble,
-    measure_of,
     open_dataset,
     row_id,
     schema_of,
@@ -95,7 +94,7 @@ class Target:
     """
 
     def __init__(self, place: str, encoder: DocumentEncoder, source: str = "") -> None:
-        self.place, self._encoder, self._measure, self.source = place, encoder, measure_of(encoder), source
+        self.place, self._encoder, self._measure, self.source = place, encoder, Measure.of(encoder), source
 
     def open(self) -> LanceIndex | None:
         """The data set as it is now; None where there is none yet.

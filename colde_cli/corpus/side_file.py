@@ -38,7 +38,6 @@ from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.files import atomic_file
 from colde_cli.scoring.config import Scorable
 from colde_cli.scoring.profile import Field, FieldProfile
-from colde_cli.scoring.score import COSINE_ALONE
 
 Ints = NDArray[np.int64]
 
@@ -161,7 +160,7 @@ def _agrees(index: Index, ids: Ints) -> bool:
 def _measure(encoder: DocumentEncoder, profile: FieldProfile | None) -> Measure:
     statistics = encoder.statistics
     field = None if profile is None or statistics is None else Field(profile, statistics)
-    return Measure(field, encoder.config.score_weights or COSINE_ALONE)
+    return Measure.of(encoder, field)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

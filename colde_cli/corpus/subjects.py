@@ -27,7 +27,7 @@ from colde_cli.corpus.records import Card
 from colde_cli.corpus.stores import DocumentStore
 from colde_cli.encoder.encoding import DocumentEncoder, RuntimeInfo
 from colde_cli.scoring.profile import Field, FieldInfo
-from colde_cli.scoring.score import COSINE_ALONE, for_rankings, scores_with_many
+from colde_cli.scoring.score import for_rankings, scores_with_many
 from colde_cli.settings import CORPUS
 from colde_cli.similarity.plain_data import field_data, fields_data, model_data
 
@@ -251,7 +251,7 @@ class _Grouping:
 
     def _candidates(self) -> Iterator[Ints]:
         """For each document the others whose mean chunk vectors are closest, in ascending order."""
-        measure = Measure(self._field, self._encoder.config.score_weights or COSINE_ALONE)
+        measure = Measure.of(self._encoder, self._field)
         places = range(len(self._documents))
         starts = places[::_BLOCK]
         # In blocks: the chunk vectors of all documents together would stand in memory twice, or do not fit.
