@@ -17,14 +17,12 @@ from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.vector_cache import Cache
 from colde_cli.similarity.candidates import (
-    CHUNKS,
     REPEATED,
     WORDS,
     ChunkCosines,
     FloatArray,
     WordCosines,
     lexical_candidates,
-    promising,
 )
 from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.similarity.matching import Matching
@@ -108,13 +106,20 @@ def test_candidates_the_other_way_round_are_the_mirror_image(a: list[str], b: li
     assert {(pair.a, pair.b) for pair in forward} == {(pair.b, pair.a) for pair in backward}
 
 
-def test_one_reason_is_enough() -> None:
-    low, nowhere = np.zeros((3, 4), np.float32), np.zeros((3, 4), bool)
-    assert promising(low, low, nowhere) == ([], [])
-    for kind, least in (("chunks", CHUNKS), ("words", WORDS), ("near", 1.0)):
-        told = {"chunks": low.copy(), "words": low.copy(), "near": nowhere.copy()}
-        told[kind][1, 2] = least
-        assert promising(**told) == ([1], [2])
+@pytest.mark.parametrize("cells", [1 << 24, 10])  # kept whole, and not
+def test_a_passage_with_words_like_those_of_any_other_has_met_one(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("colde_cli.similarity.candidates._CELLS", cells)
+    monkeypatch.setattr("colde_cli.similarity.candidates._ROWS", 3)
+    chance = np.random.default_rng(3)
+    words = [tuple(f"w{number}" for number in chance.integers(0, 400, 6)) for _ in range(60)]
+    of = list(range(0, 30, 2)), list(range(1, 28))
+    alike = WordCosines.of(words[:30], words[30:], list(range(30)), list(range(28)))
+    likely = alike.rows(0, 30)[np.ix_(*of)] >= WORDS
+    met = np.arange(len(of[0])) == 4, np.arange(len(of[1])) == 5
+    expected = [(likely.any(1) | met[0]).tolist(), (likely.any(0) | met[1]).tolist()]
+    alike.meet(of, met)
+    assert [side.tolist() for side in met] == expected
+    assert all(0 < sum(side) < len(side) for side in expected)
 
 
 @given(

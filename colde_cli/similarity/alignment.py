@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from math import inf
 
 import numpy as np
@@ -21,6 +22,7 @@ from colde_cli.documents.stages import stage
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.runtime import Progress
 from colde_cli.similarity.candidates import (
+    CHUNKS,
     REPEATED,
     ChunkCosines,
     Keys,
@@ -29,7 +31,6 @@ from colde_cli.similarity.candidates import (
     around,
     lexical_candidates,
     meaning_candidates,
-    promising,
     wording,
 )
 from colde_cli.similarity.clauses import LeadIns, one_sided_flags, rewritten_flags
@@ -192,20 +193,18 @@ class WordMatches:
             self.matching.grow(self._of_words(close), thresholds)
 
     def _promising(self, rest: _Rest, chunks: ChunkCosines) -> _Rest:
-        """Select the passages without a partner that could find one by meaning."""
-        of_a, of_b = rest
-        kept_a: list[int] = []
-        kept_b: set[int] = set()
+        """Select the passages without a partner that could find one by meaning: one reason is enough."""
+        passages = [self.left.passages[i] for i in rest[0]], [self.right.passages[j] for j in rest[1]]
+        met = np.zeros(len(rest[0]), bool), np.zeros(len(rest[1]), bool)
         start = 0
-        passages = [self.left.passages[i] for i in of_a], [self.right.passages[j] for j in of_b]
         for by_chunks in chunks.of_passages(*passages):
-            some = of_a[start : start + len(by_chunks)]
-            near = self.matching.near(some, of_b, _MEANING.reach)
-            rows, columns = promising(by_chunks, self.alike.among(some, of_b), near)
-            kept_a += [some[row] for row in rows]
-            kept_b.update(of_b[column] for column in columns)
-            start += len(some)
-        return kept_a, sorted(kept_b)
+            some = slice(start, start + len(by_chunks))
+            pairs = (by_chunks >= CHUNKS) | self.matching.near(rest[0][some], rest[1], _MEANING.reach)
+            met[0][some] = pairs.any(1)
+            met[1][:] |= pairs.any(0)
+            start += len(by_chunks)
+        self.alike.meet(rest, met)
+        return list(compress(rest[0], met[0])), list(compress(rest[1], met[1]))
 
     def groups(self) -> tuple[list[Group], set[Group]]:
         """The passages in groups; also the groups with two sides that kept their order."""

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from typing import Protocol
 from zlib import crc32
 
 import numpy as np
@@ -30,6 +29,9 @@ from colde_cli.scoring.score_table import row_blocks
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+Rows = Callable[[int, int], FloatArray]
+"""Makes some rows of a table, from one up to another: [stop - start, m]."""
 Keys = tuple[str, ...]
 """The words of a passage, case ignored."""
 Places = Sequence[tuple[int, ...]]
@@ -69,13 +71,6 @@ def wording(a: Keys, b: Keys) -> float:
     return float(Indel.normalized_similarity(a, b))
 
 
-class CosineTable(Protocol):
-    """Cosines of n things of A with m of B, made some rows or columns at a time."""
-
-    def rows(self, start: int, stop: int) -> FloatArray: ...  # noqa: D102 - [stop - start, m]
-    def columns(self, start: int, stop: int) -> FloatArray: ...  # noqa: D102 - [stop - start, n]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _WeightedWords:
     """The words of n passages and pairs of neighbouring words, hashed and weighted: n rows [4096] of unit length.
@@ -93,12 +88,13 @@ class _WeightedWords:
     def __len__(self) -> int:
         return len(self.ends) - 1
 
-    def rows(self, start: int, stop: int) -> FloatArray:
-        """Some rows, [stop - start, 4096]."""
-        dense = np.zeros((stop - start, _BUCKETS), np.float32)
-        held = slice(self.ends[start], self.ends[stop])
-        rows = np.repeat(np.arange(stop - start), np.diff(self.ends[start : stop + 1]))
-        dense[rows, self.buckets[held]] = self.weights[held]
+    def rows(self, places: IntArray) -> FloatArray:
+        """The rows at r places, [r, 4096]."""
+        dense = np.zeros((len(places), _BUCKETS), np.float32)
+        ends = self.ends[places + 1]
+        counts = ends - self.ends[places]
+        held = np.repeat(ends - np.cumsum(counts), counts) + np.arange(counts.sum())
+        dense[np.repeat(np.arange(len(places)), counts), self.buckets[held]] = self.weights[held]
         return dense
 
 
@@ -124,51 +120,49 @@ class WordCosines:
 
     def turned(self) -> WordCosines:
         """The cosines of the passages of B with those of A."""
-        return WordCosines(self.of_b, self.of_a, self.words[::-1])
+        return WordCosines(self.of_b, self.of_a, self.words[::-1], [whole.T for whole in self._whole])
 
     def rows(self, start: int, stop: int) -> FloatArray:
         """The cosines of some passages of A with all of B, by their places in `of_a`: [stop - start, m]."""
-        if len(self.of_a) * len(self.of_b) > _CELLS:
-            return self._product(start, stop)
-        if not self._whole:
-            self._whole.append(self._product(0, len(self.of_a)))
-        return self._whole[0][start:stop]
+        return self._at(np.arange(start, stop), np.arange(len(self.of_b)))
 
     def columns(self, start: int, stop: int) -> FloatArray:
         """The cosines of some passages of B with all of A: [stop - start, n]."""
-        small = len(self.of_a) * len(self.of_b) <= _CELLS
-        return self.rows(0, len(self.of_a))[:, start:stop].T if small else self.turned().rows(start, stop)
+        return self.turned().rows(start, stop)
 
-    def _product(self, start: int, stop: int) -> FloatArray:
+    def _at(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        if len(self.of_a) * len(self.of_b) > _CELLS:
+            return self._product(rows, columns)
+        if not self._whole:
+            self._whole.append(self._product(np.arange(len(self.of_a)), np.arange(len(self.of_b))))
+        cells: FloatArray = self._whole[0][np.ix_(rows, columns)]
+        return cells
+
+    def _product(self, rows: IntArray, columns: IntArray) -> FloatArray:
         left, right = self.words
-        table = np.empty((stop - start, len(right)), np.float32)
-        for above, below in row_blocks(stop - start, _BUCKETS, _CELLS, _ROWS):
-            rows = left.rows(start + above, start + below)
-            for first, last in row_blocks(len(right), _BUCKETS, _CELLS, _ROWS):
-                table[above:below, first:last] = rows @ right.rows(first, last).T
+        table = np.empty((len(rows), len(columns)), np.float32)
+        for above, below in row_blocks(len(rows), _BUCKETS, _CELLS, _ROWS):
+            some = left.rows(rows[above:below])
+            for first, last in row_blocks(len(columns), _BUCKETS, _CELLS, _ROWS):
+                table[above:below, first:last] = some @ right.rows(columns[first:last]).T
         return table
 
-    def among(self, of_a: list[int], of_b: list[int]) -> FloatArray:
-        """Select the cosines of some of these passages, by their indices, ascending."""
-        rows, columns = np.searchsorted(self.of_a, of_a), np.searchsorted(self.of_b, of_b)
-        if not len(rows):
-            return np.zeros((0, len(columns)), np.float32)
-        cosines: FloatArray = self.rows(int(rows[0]), int(rows[-1]) + 1)[np.ix_(rows - rows[0], columns)]
-        return cosines
+    def meet(self, of: tuple[list[int], list[int]], met: tuple[BoolArray, BoolArray]) -> None:
+        """Note which of some passages have words like those of any other one, so that they could mean the same.
 
+        Most do: only those that have not met one yet are compared with more of the other side.
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _VectorCosines:
-    """Cosines of vectors [n, H] of A with vectors [m, H] of B."""
-
-    a: FloatArray
-    b: FloatArray
-
-    def rows(self, start: int, stop: int) -> FloatArray:
-        return cosines(self.a[start:stop], self.b)
-
-    def columns(self, start: int, stop: int) -> FloatArray:
-        return cosines(self.b[start:stop], self.a)
+        Args:
+            of: passages of A and of B by their indices, ascending.
+            met: what is known of them, [n] and [m].
+        """
+        places = np.searchsorted(self.of_a, of[0]), np.searchsorted(self.of_b, of[1])
+        for table, own, other in ((self, 0, 1), (self.turned(), 1, 0)):
+            for start in range(0, len(places[other]), _ROWS):
+                some, alone = slice(start, start + _ROWS), np.flatnonzero(~met[own])
+                alike = table._at(places[own][alone], places[other][some]) >= WORDS
+                met[own][alone] = alike.any(1)
+                met[other][some] |= alike.any(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,7 +228,7 @@ def lexical_candidates(
     Of many ties those near the `expected` places of all passages of A, and of B, are kept; without these, those of the
     same rank.
     """
-    best = _best(alike, _MIN_COSINE, (alike.of_a, alike.of_b), expected)
+    best = _best((alike.rows, alike.columns), _MIN_COSINE, (alike.of_a, alike.of_b), expected)
     chosen = ((alike.of_a[i], alike.of_b[j]) for i, j, _ in best)
     return [PairCandidate(i, j, wording(a[i], b[j])) for i, j in chosen]
 
@@ -254,42 +248,40 @@ def meaning_candidates(
         return []
     left, right = [texts[0][i] for i in of_a], [texts[1][j] for j in of_b]
     vectors = encoder.encode_passages([*left, *right], progress)
-    if not (vectors[: len(left)].any() and vectors[len(left) :].any()):
+    sides = vectors[: len(left)], vectors[len(left) :]
+    if not (sides[0].any() and sides[1].any()):
         return []
-    table = _VectorCosines(vectors[: len(left)], vectors[len(left) :])
+    there, back = (
+        lambda start, stop, own=own, other=other: cosines(own[start:stop], other) for own, other in (sides, sides[::-1])
+    )
     candidates = []
-    for i, j, cosine in _best(table, 0.0, of, expected):
+    for i, j, cosine in _best((there, back), 0.0, of, expected):
         score = 1 - (1 - cosine) * (1 - wording(a[of_a[i]], b[of_b[j]]))
         candidates.append(PairCandidate(of_a[i], of_b[j], score))
     return candidates
 
 
-def promising(chunks: FloatArray, words: FloatArray, near: BoolArray) -> tuple[list[int], list[int]]:
-    """Select the passages worth encoding, as rows and columns: they could mean the same as one of the other side.
+def _best(
+    table: tuple[Rows, Rows],
+    least: float,
+    of: tuple[list[int], list[int]],
+    expected: tuple[Places, Places] | None = None,
+) -> list[tuple[int, int, float]]:
+    """Find the cells that are among the best of their row or column, and at least `least`, each with its cosine.
 
     Args:
-        chunks: cosines of the chunks that contain two passages, [n, m].
-        words: cosines of their words, [n, m].
-        near: whether both are near a pair of partners, [n, m]; then lower cosines will do.
+        table: makes rows of it, and of the same table turned.
     """
-    pairs = near | (chunks >= CHUNKS) | (words >= WORDS)
-    return np.flatnonzero(pairs.any(1)).tolist(), np.flatnonzero(pairs.any(0)).tolist()
-
-
-def _best(
-    table: CosineTable, least: float, of: tuple[list[int], list[int]], expected: tuple[Places, Places] | None = None
-) -> list[tuple[int, int, float]]:
-    """Find the cells that are among the best of their row or column, and at least `least`, each with its cosine."""
     of_rows, of_columns = of
     in_rows, in_columns = expected or (None, None)
-    best = _best_of_rows(table.rows, least, of_rows, of_columns, in_rows)
-    turned = _best_of_rows(table.columns, least, of_columns, of_rows, in_columns)
+    best = _best_of_rows(table[0], least, of_rows, of_columns, in_rows)
+    turned = _best_of_rows(table[1], least, of_columns, of_rows, in_columns)
     best |= {(i, j): cosine for (j, i), cosine in turned.items() if (i, j) not in best}
     return [(i, j, cosine) for (i, j), cosine in sorted(best.items())]
 
 
 def _best_of_rows(
-    rows: Callable[[int, int], FloatArray],
+    rows: Rows,
     least: float,
     of_rows: Sequence[int],
     of_columns: Sequence[int],
@@ -323,7 +315,7 @@ def _weighted_words(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[_WeightedWord
     for side in hashed:
         side.weights[:] = np.sqrt(side.weights) * rarity[side.buckets]
         for start, stop in row_blocks(len(side), _BUCKETS, _CELLS, _ROWS):
-            norms = np.maximum(np.linalg.norm(side.rows(start, stop), axis=1), np.finfo(np.float32).tiny)
+            norms = np.maximum(np.linalg.norm(side.rows(np.arange(start, stop)), axis=1), np.finfo(np.float32).tiny)
             held = slice(side.ends[start], side.ends[stop])
             side.weights[held] /= np.repeat(norms, np.diff(side.ends[start : stop + 1]))
     return hashed[0], hashed[1]

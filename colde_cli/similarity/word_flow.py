@@ -132,7 +132,7 @@ def _in_order(a: IntArray, b: IntArray) -> Iterator[Run]:
     """Yield runs of words in the same order: their places in A and in B, and their length."""
     from rapidfuzz.distance import LCSseq
 
-    spelled = ["".join(map(chr, side.tolist())) for side in (a, b)]
+    spelled = [side.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass") for side in (a, b)]
     open_gaps = [(0, len(a), 0, len(b))]
     while open_gaps:
         i, j, k, n = open_gaps.pop()
