@@ -20,6 +20,7 @@ from command_line import V1, run, validate
 from served import ADDRESS, HOSTILE, QUERY, TITLE, client, small_corpus, study
 
 import colde_cli
+from colde_cli.errors import RemoteError
 from colde_cli.settings import INDEX_FILE
 from colde_cli.types import Cache, Encoder
 
@@ -83,6 +84,8 @@ def test_documents_are_listed_by_their_path_in_the_corpus(service: Any) -> None:
 def test_what_cannot_be_listed_or_read_is_named(
     encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from colde_cli.service.corpus import ServedCorpus
+
     (tmp_path / "papers" / "shut").mkdir(parents=True)
     (tmp_path / "papers" / "pump.md").write_bytes(QUERY)
     (tmp_path / "papers" / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing follows")
@@ -101,6 +104,22 @@ def test_what_cannot_be_listed_or_read_is_named(
         assert "pump.md" in [item["path"] for item in answer.json()["documents"]]
         assert [item["path"] for item in answer.json()["skipped"]] == named
         assert str(tmp_path) not in answer.text
+    for name in ("pump.md", "broken.pdf"):
+        (tmp_path / "papers" / name).unlink()
+    assert [item.path for item in ServedCorpus(tmp_path / "papers", encoder).prepare(lambda _: None)] == [str(shut)]
+
+
+def test_a_store_that_is_out_of_reach_is_said(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from colde_cli.service.corpus import ServedCorpus
+
+    def fail(*_: object) -> None:
+        raise RemoteError("The store cannot be reached.")
+
+    for name, path in (("check", "/v1/ready"), ("documents", "/v1/documents")):
+        monkeypatch.setattr(ServedCorpus, name, fail)
+        answer = service.get(path)
+        problem(answer, 503, "cannot be reached")
+        assert answer.headers["retry-after"]
 
 
 @pytest.mark.slow

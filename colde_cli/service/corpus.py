@@ -113,7 +113,7 @@ class ServedCorpus:
         try:
             return self.rank(query, RankOptions(k=1), progress).skipped
         except OptionError:  # there is no document yet
-            return ()
+            return self._files()[1]
 
     def check(self) -> None:
         """Check that the corpus can be asked.
