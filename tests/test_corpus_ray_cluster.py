@@ -27,7 +27,7 @@ from colde_cli.corpus.ray_cluster import (
     write_fragment,
 )
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.errors import BadIndexError, ModelError
+from colde_cli.errors import BadIndexError, ClusterError, ModelError
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("lance")
@@ -190,6 +190,19 @@ def test_record_batches_of_spark_are_mapped(encoder: Encoder, tmp_path: Path) ->
 def test_a_node_with_another_model_is_told(model_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="is another than that of the caller"):
         BatchEncoder(str(tmp_path), str(model_folder), identity=b"another")(read_batch(pa.table({"path": [V1]})))
+
+
+def test_what_a_node_refuses_is_told_in_its_words() -> None:
+    """Ray puts advice of its own below."""
+    ray = pytest.importorskip("ray")
+    said = (
+        "ray::map()\ncolde_cli.errors.ModelError: The model x of one is another than that of the caller.\nTo retry, ..."
+    )
+    with (
+        pytest.raises(ClusterError, match=r"ended the work \(The model x .* of the caller\); run"),
+        ray_cluster._ray_trouble(ray),
+    ):
+        raise ray.exceptions.RayError(said)
 
 
 @pytest.mark.slow

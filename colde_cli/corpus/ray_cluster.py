@@ -515,7 +515,7 @@ def _ray_trouble(ray: ModuleType) -> Iterator[None]:
     try:
         yield
     except (ray.exceptions.RayError, ConnectionError) as error:
-        cause = getattr(error, "cause", None)
-        reason = str(cause if isinstance(cause, ModelError) else error).strip().splitlines()
-        last = reason[-1][:200] if reason else type(error).__name__
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        told = [said for _, sign, said in (line.partition("ModelError: ") for line in lines) if sign]
+        last = (told or lines)[-1][:200].rstrip(".")
         raise ClusterError(f"The cluster ended the work ({last}); run colde index again, which goes on.") from error
