@@ -255,8 +255,8 @@ class RuntimeInfo:
 EncoderConfig = ModelConfig | SystemConfig
 
 MAX_CHUNKS = 20_000
-"""Chunks of one document; 500 pages have 1,000. What grows with the pairs of chunks is made in blocks, so that two
-documents of this length compare within 2 GB."""
+"""Chunks of one document; 500 pages have 1,000. What grows with the pairs of chunks, or of sections, is made in
+blocks."""
 
 _CHARACTERS = 8
 """Characters of a token from which a text is refused before any token is made; English has 4 to 5."""
