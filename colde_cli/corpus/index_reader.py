@@ -245,12 +245,18 @@ class Index(DocumentStore):
 
     def chosen(self, columns: Sequence[str], chosen: Filter = ALL, only: str = "") -> Iterator[Row]:
         """See `DocumentStore`."""
+        names = ("_rowid", *columns)
+        return (dict(zip(names, row, strict=True)) for row in self._rows(names, chosen, only))
+
+    def numbers(self, chosen: Filter = ALL) -> NDArray[np.int64]:
+        """See `DocumentStore`; of a million documents, rows by name would take half a second more."""
+        return np.fromiter((number for (number,) in self._rows(("_rowid",), chosen)), np.int64)
+
+    def _rows(self, names: Sequence[str], chosen: Filter, only: str = "") -> Iterator[tuple[Any, ...]]:
         condition, values = chosen.condition()
         good = _GOOD.format(model=self.meta("model") or 0, where=f"{only or 1} AND {condition}")
-        names = ("_rowid", *columns)
         with self._asking():
-            for row in self.connection.execute(f"SELECT {named(names)} {good} ORDER BY d.number", values):
-                yield dict(zip(names, row, strict=True))
+            yield from self.connection.execute(f"SELECT {named(names)} {good} ORDER BY d.number", values)
 
     def taken(self, numbers: Sequence[int] | NDArray[np.int64], columns: Sequence[str]) -> Iterator[Row]:
         """See `DocumentStore`."""
