@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
@@ -81,7 +81,7 @@ def section_changes(
     _match_bare(a, b, matching)
     with_partner = set(matching.partner)
     parts_a = _parts(flows.of_a, flows.words_a, with_partner, matching.taken)
-    parts_b = _parts(flows.of_b.T, flows.words_b, matching.taken, with_partner)
+    parts_b = _parts(flows.of_b, flows.words_b, matching.taken, with_partner)
     # A heading without text moves with the sections under it.
     bare = {i for i in matching.partner if not flows.words_a[i]}
     partner = {i: j for i, j in matching.partner.items() if i not in bare}
@@ -116,14 +116,15 @@ class _Flows:
     """How many words of each section went where.
 
     Attributes:
-        of_a: [n_a, n_b], words of a section of A that a section of B contains; edited passages count in part.
-        of_b: [n_a, n_b], words of a section of B that a section of A contains.
+        of_a: words of a section of A that a section of B contains, where any; edited passages count in part.
+        of_b: words of a section of B that a section of A contains, by the section of B and that of A.
         words_a: [n_a], words of each section.
         words_b: [n_b], words of each section.
     """
 
     def __init__(self, alignment: Alignment, count_a: int, count_b: int) -> None:
-        self.of_a, self.of_b = np.zeros((count_a, count_b)), np.zeros((count_a, count_b))
+        self.of_a: dict[tuple[int, int], float] = defaultdict(float)
+        self.of_b: dict[tuple[int, int], float] = defaultdict(float)
         self.words_a, self.words_b = np.zeros(count_a), np.zeros(count_b)
         # Whether all passages that two sections share are the same; and the pairs that each section is part of.
         self._untouched: dict[_SectionPair, bool] = defaultdict(lambda: True)
@@ -142,7 +143,7 @@ class _Flows:
         for i, count_a in left.items():
             for j, count_b in right.items():
                 self.of_a[i, j] += (pair.score or 0.0) * count_a * count_b / total_b
-                self.of_b[i, j] += (pair.score or 0.0) * count_b * count_a / total_a
+                self.of_b[j, i] += (pair.score or 0.0) * count_b * count_a / total_a
         changed = bool(pair.edits) or pair.state in (State.ONLY_A, State.ONLY_B)
         sides: tuple[list[int | None], list[int | None]] = ([*left] or [None], [*right] or [None])
         for sections in product(*sides):
@@ -161,11 +162,10 @@ class _Flows:
         """The weights of the sections of A."""
         return [1 + int(words) for words in self.words_a]
 
-    @property
-    def alike(self) -> FloatArray:
-        """Compute the share of words that two sections have in common: [n_a, n_b]."""
-        total = self.words_a[:, None] + self.words_b[None, :]
-        return ((self.of_a + self.of_b) / np.maximum(total, 1)).astype(np.float32)
+    def alike(self, i: int, j: int) -> float:
+        """Compute the share of words that two sections have in common."""
+        both = self.of_a.get((i, j), 0.0) + self.of_b.get((j, i), 0.0)
+        return float(np.float32(both / max(self.words_a[i] + self.words_b[j], 1)))
 
 
 def _words_by_section(passages: Sequence[Passage], text: str) -> dict[int, float]:
@@ -181,14 +181,14 @@ def _candidates(
     flows: _Flows, a: Document, b: Document, names_a: Sequence[str], names_b: Sequence[str]
 ) -> list[PairCandidate]:
     """Find pairs of sections that share words or their name."""
-    alike, named = flows.alike, defaultdict(list)
+    named = defaultdict(list)
     for j, other in enumerate(names_b):
         named[other].append(j)
-    pairs = {(int(i), int(j)) for i, j in zip(*np.nonzero(alike), strict=True)}
+    pairs = {(i, j) for i, j in flows.of_a if flows.alike(i, j)}
     pairs |= {(i, j) for i, own in enumerate(names_a) for j in named.get(own, ())}
     candidates = []
     for i, j in sorted(pairs):
-        score = float(alike[i, j])
+        score = flows.alike(i, j)
         if names_a[i] == names_b[j]:
             score += _HEADING if names_a[i] else _HEADING / 2
             score += _NUMBERED * (a.sections[i].heading == b.sections[j].heading)
@@ -214,21 +214,22 @@ def name(section: Section, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
 
 
 def _parts(
-    flow: NDArray[np.float64], words: NDArray[np.float64], taken: set[int], whole: set[int]
+    flow: Mapping[tuple[int, int], float], words: NDArray[np.float64], taken: set[int], whole: set[int]
 ) -> dict[int, list[int]]:
     """Find the sections that became part of a section of the other document, by that section.
 
     Args:
-        flow: [n, m], words of the n sections that each of the m sections of the other document contains.
+        flow: words of a section, the first number, that a section of the other document contains.
         words: [n], words of each section.
     """
+    most: dict[int, tuple[float, int]] = {}
+    for (section, other), count in flow.items():
+        if section not in taken:
+            most[section] = max(most.get(section, (0.0, 0)), (count, -other))  # of equal ones the first
     parts: dict[int, list[int]] = defaultdict(list)
-    for section, row in enumerate(flow):
-        if section in taken or not len(row):
-            continue
-        other = int(row.argmax())
-        if other in whole and row[other] >= PARTLY * max(1.0, words[section]):
-            parts[other].append(section)
+    for section, (count, other) in sorted(most.items()):
+        if -other in whole and count >= PARTLY * max(1.0, words[section]):
+            parts[-other].append(section)
     return parts
 
 
