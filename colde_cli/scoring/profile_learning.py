@@ -27,6 +27,7 @@ from colde_cli.scoring.whitening import (
     covariance_of,
     isotropic,
     mean_of_means,
+    unit_rows,
 )
 
 FloatArray = NDArray[np.float32]
@@ -89,7 +90,7 @@ def learn_profile(
     generator = np.random.default_rng(_SEED)
     drawn = np.sort(generator.permutation(count)[:MAX_DOCUMENTS])
     field = Field(unscored, statistics)
-    sample = [field.adapt(documents[number]).centred_unit_vectors for number in drawn[:: -(-len(drawn) // _SAMPLE)]]
+    sample = [unit_rows(field.whitening.apply(vectors[number])) for number in drawn[:: -(-len(drawn) // _SAMPLE)]]
     unscored = replace(unscored, repeated=repeated_chunks(sample).astype(np.float16))
     field = Field(unscored, statistics)
     adapted = [field.adapt(documents[number]) for number in drawn]

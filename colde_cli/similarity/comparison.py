@@ -250,7 +250,7 @@ class Comparison:
         textless = not (self.a.document.sections and self.b.document.sections)
         return self.alignment is not None and (textless or versions(self.passages))
 
-    @property
+    @cached_property
     def section_changes(self) -> tuple[SectionChange, ...]:
         """What became of every section, by its passages and its heading; empty without an alignment."""
         if self.alignment is None:

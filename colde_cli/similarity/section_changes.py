@@ -10,7 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import product
+from itertools import groupby, product
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,8 +117,9 @@ class _Flows:
     """How many words of each section went where.
 
     Attributes:
-        of_a: words of a section of A that a section of B contains, where any; edited passages count in part.
-        of_b: words of a section of B that a section of A contains, by the section of B and that of A.
+        of_a: by a section of A and one of B, how many words of the first stand in the second. Edited passages count in
+            part. Sections that share nothing are left out.
+        of_b: the same by a section of B and one of A.
         words_a: [n_a], words of each section.
         words_b: [n_b], words of each section.
     """
@@ -219,17 +221,15 @@ def _parts(
     """Find the sections that became part of a section of the other document, by that section.
 
     Args:
-        flow: words of a section, the first number, that a section of the other document contains.
+        flow: by a section and one of the other document, how many words of the first stand in the second.
         words: [n], words of each section.
     """
-    most: dict[int, tuple[float, int]] = {}
-    for (section, other), count in flow.items():
-        if section not in taken:
-            most[section] = max(most.get(section, (0.0, 0)), (count, -other))  # of equal ones the first
     parts: dict[int, list[int]] = defaultdict(list)
-    for section, (count, other) in sorted(most.items()):
-        if -other in whole and count >= PARTLY * max(1.0, words[section]):
-            parts[-other].append(section)
+    ordered = sorted((section, -count, other) for (section, other), count in flow.items() if section not in taken)
+    for section, others in groupby(ordered, itemgetter(0)):
+        _, negative, other = next(others)  # the one that contains most, of equal ones the first
+        if other in whole and -negative >= PARTLY * max(1.0, words[section]):
+            parts[other].append(section)
     return parts
 
 
