@@ -9,7 +9,7 @@ from dataclasses import replace
 from colde_cli.evaluation.result import Evaluation, Figure, RobustnessResult, SetResult, SystemFacts, SystemResult
 from colde_cli.views import evaluation_view as text
 from colde_cli.views.evaluation_view import evaluation_html, evaluation_table
-from colde_cli.views.json import evaluation_json
+from colde_cli.views.json import result_json
 
 ATTACKED = RobustnessResult(
     {"protocols": [{"name": "shuffle", "auc": 0.12345678}]},
@@ -33,7 +33,7 @@ def test_robustness_is_in_every_view_but_csv() -> None:
     assert "· one: A note on the attack." in table
     page = evaluation_html(found)
     assert '<th scope="row">&lt;once&gt;</th><td>0.890</td>' in page
-    value = json.loads(evaluation_json(found))
+    value = json.loads(result_json(found))
     assert value["fields"][0]["robustness"] == {"one": {"protocols": [{"name": "shuffle", "auc": 0.123457}]}}
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, cast
 
 from colde_cli.evaluation.metrics import Curves
+from colde_cli.similarity.plain_data import rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +147,30 @@ class Evaluation:
     def blocks(self) -> tuple[SetResult, ...]:
         """Every set, then their average if there is one."""
         return self.sets if self.macro is None else (*self.sets, self.macro)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Build schema colde.evaluation/1: all figures, tests and curves."""
+        return {
+            "schema": "colde.evaluation/1",
+            "split": self.split,
+            "seed": self.seed,
+            "bootstrap": {"draws": self.draws, "level": 0.95, "unit": "document"},
+            "systems": [asdict(item) for item in self.systems],
+            "fields": [{**_set_data(item), "split": item.split} for item in self.sets],
+            "macro": None if self.macro is None else _set_data(self.macro),
+        }
+
+
+def _set_data(item: SetResult) -> dict[str, Any]:
+    data = asdict(item)
+    data["robustness"] = {name: found.json for name, found in item.robustness.items()}
+    del data["split"]
+    return cast("dict[str, Any]", _rounded(data))
+
+
+def _rounded(value: Any) -> Any:  # noqa: ANN401 - whatever a curve is made of
+    if isinstance(value, float):
+        return rounded(value)
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value

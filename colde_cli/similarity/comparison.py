@@ -303,16 +303,63 @@ class Comparison:
         )
         return a, b
 
-    def to_dict(self, schema: int = 2, *, attention: bool = False) -> dict[str, Any]:
+    def to_dict(
+        self,
+        schema: int = 2,
+        *,
+        attention: bool = False,
+        table: Callable[[FloatArray | ScoreTable], object] = rounded_rows,
+    ) -> dict[str, Any]:
         """Build schema colde.diff/2, the output of `colde diff --format json`.
 
+        Without an alignment `passages` and all that depends on them are null.
+
         Args:
-            schema: 1 or 2; schema 1 has the attention in any case.
+            schema: 1 or 2; in schema 1 the attention of chunks must be there.
+            attention: add it in schema 2, too.
+            table: makes the value of a table. Tables grow with the product of both lengths: as lists of numbers they
+                take eight times the memory of arrays.
 
         Raises:
             OptionError: there is no such schema.
         """
-        return comparison_data(self, schema, attention=attention)
+        if schema not in (1, 2):
+            raise OptionError(f"There is no schema {schema} of a comparison; choose 1 or 2.")
+        aligned, documents = self.alignment is not None, (self.a.document, self.b.document)
+        chunks = {"scores": table(self.scores.chunks)}
+        if attention or schema == 1:
+            names = ("attention_a_to_b", "attention_b_to_a")
+            chunks |= {name: table(values) for name, values in zip(names, self.attended, strict=True)}
+        changes = [{**asdict(change), "a": list(change.a), "b": list(change.b)} for change in self.section_changes]
+        field, within_field = self.field, {}
+        if field is not None:
+            within_field = {"percentile": rounded(self.percentile), "field": field_data(field)}
+        return {
+            "schema": f"colde.diff/{schema}",
+            "a": _encoding(self.a),
+            "b": _encoding(self.b),
+            "model": model_data(self.model),
+            "document": {
+                "score": rounded(self.score),
+                "probability": rounded(self.probability),
+                "threshold": rounded(self.threshold),
+                "related": self.related,
+                "same": self.same,
+                "same_content": self.same_content,
+                "parts": parts_data(self.parts),
+                **within_field,
+            },
+            "sections": {"scores": table(self.scores.sections)},
+            "chunks": chunks,
+            "passages": [passage_data(pair, *documents) for pair in self.passages] if aligned else None,
+            "summary": _summary(self) if aligned else None,
+            "section_changes": changes if aligned else None,
+            "renumbering": renumbering_data(self.renumbering),
+            "ignored": ignored_data(self.a.document, self.b.document, self.ignore),
+            "changes": [_change(self, change) for change in self.changes] if aligned else None,
+            "outside": outside_data(self.outside),
+            "typesetting": typesetting_data(self.typesetting) if aligned else None,
+        }
 
 
 def compare_encodings(
@@ -396,63 +443,6 @@ def _best_matches(
         relative = None if attended is None else float(attended[chunk])
         matches.append(ChunkMatch(chunk, partner, score, relative, same))
     return tuple(matches)
-
-
-def comparison_data(
-    comparison: Comparison,
-    schema: int = 2,
-    *,
-    attention: bool = False,
-    table: Callable[[FloatArray | ScoreTable], object] = rounded_rows,
-) -> dict[str, Any]:
-    """Build schema colde.diff/2; without an alignment `passages` and all that depends on them are null.
-
-    Args:
-        schema: 1 or 2; in schema 1 the attention of chunks must be there.
-        attention: add it in schema 2, too.
-        table: makes the value of a table. Tables grow with the product of both lengths: as lists of numbers they take
-            eight times the memory of arrays.
-
-    Raises:
-        OptionError: there is no such schema.
-    """
-    if schema not in (1, 2):
-        raise OptionError(f"There is no schema {schema} of a comparison; choose 1 or 2.")
-    aligned, documents = comparison.alignment is not None, (comparison.a.document, comparison.b.document)
-    chunks = {"scores": table(comparison.scores.chunks)}
-    if attention or schema == 1:
-        names = ("attention_a_to_b", "attention_b_to_a")
-        chunks |= {name: table(values) for name, values in zip(names, comparison.attended, strict=True)}
-    changes = [{**asdict(change), "a": list(change.a), "b": list(change.b)} for change in comparison.section_changes]
-    field, within_field = comparison.field, {}
-    if field is not None:
-        within_field = {"percentile": rounded(comparison.percentile), "field": field_data(field)}
-    return {
-        "schema": f"colde.diff/{schema}",
-        "a": _encoding(comparison.a),
-        "b": _encoding(comparison.b),
-        "model": model_data(comparison.model),
-        "document": {
-            "score": rounded(comparison.score),
-            "probability": rounded(comparison.probability),
-            "threshold": rounded(comparison.threshold),
-            "related": comparison.related,
-            "same": comparison.same,
-            "same_content": comparison.same_content,
-            "parts": parts_data(comparison.parts),
-            **within_field,
-        },
-        "sections": {"scores": table(comparison.scores.sections)},
-        "chunks": chunks,
-        "passages": [passage_data(pair, *documents) for pair in comparison.passages] if aligned else None,
-        "summary": _summary(comparison) if aligned else None,
-        "section_changes": changes if aligned else None,
-        "renumbering": renumbering_data(comparison.renumbering),
-        "ignored": ignored_data(comparison.a.document, comparison.b.document, comparison.ignore),
-        "changes": [_change(comparison, change) for change in comparison.changes] if aligned else None,
-        "outside": outside_data(comparison.outside),
-        "typesetting": typesetting_data(comparison.typesetting) if aligned else None,
-    }
 
 
 def _summary(comparison: Comparison) -> dict[str, Any]:

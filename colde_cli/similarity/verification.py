@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby, zip_longest
+from typing import Any
 
 from colde_cli.documents.document import Document, Section, Span
 from colde_cli.documents.outside import KIND_NAMES, PartKind, kinds_of
@@ -18,17 +19,31 @@ from colde_cli.documents.passages import Passage
 from colde_cli.documents.selection import compiled, is_section, one_or_more, section_pattern
 from colde_cli.errors import OptionError, PartlyReadError, called
 from colde_cli.similarity.alignment import align
-from colde_cli.similarity.outside_changes import NOTHING_OUTSIDE, OutsideComparison, compare_outside
+from colde_cli.similarity.outside_changes import (
+    NOTHING_OUTSIDE,
+    OutsideComparison,
+    compare_outside,
+    ignored_data,
+    outside_data,
+)
 from colde_cli.similarity.pairs import Alignment, PassagePair, State
+from colde_cli.similarity.plain_data import source_data
 from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, between, redline
-from colde_cli.similarity.renumbering import NOT_RENUMBERED, RenumberedClause, Renumbering, renumbering
+from colde_cli.similarity.renumbering import (
+    NOT_RENUMBERED,
+    RenumberedClause,
+    Renumbering,
+    renumbering,
+    renumbering_data,
+)
 from colde_cli.similarity.section_changes import section_changes
-from colde_cli.similarity.triage import weight
+from colde_cli.similarity.triage import placed_data, weight
 from colde_cli.similarity.typesetting import (
     TypesettingPlace,
     forms_between,
     places_anywhere,
     same_texts,
+    typesetting_data,
     typesetting_places,
 )
 
@@ -84,6 +99,24 @@ class Verification:
     def verified(self) -> bool:
         """Whether all was compared, and only what is allowed changed."""
         return not (self.passages or self.headings or self.typesetting or self.renumbering) and self.outside.proven
+
+    def to_dict(self) -> dict[str, Any]:
+        """Build schema colde.verify/1."""
+        a, b = self.a, self.b
+        return {
+            "schema": "colde.verify/1",
+            "a": source_data(a),
+            "b": source_data(b),
+            "verified": self.verified,
+            "allowed": [asdict(rule) for rule in self.allowed],
+            "passages": [placed_data(pair, a, b) for pair in self.passages],
+            "headings": [placed_data(pair, a, b) for pair in self.headings],
+            "typesetting": bool(self.typesetting),
+            "typesetting_places": typesetting_data(self.typesetting),
+            "outside": outside_data(self.outside),
+            "renumbering": renumbering_data(self.renumbering),
+            "ignored": ignored_data(a, b, self.ignore),
+        }
 
 
 def verify_documents(

@@ -7,19 +7,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import chain
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.evaluation.result import Evaluation, SetResult
 from colde_cli.scoring.score_table import ScoreTable, row_blocks
-from colde_cli.similarity.comparison import comparison_data
-from colde_cli.similarity.outside_changes import ignored_data, outside_data
-from colde_cli.similarity.plain_data import rounded, rounded_rows, source_data
-from colde_cli.similarity.renumbering import renumbering_data
-from colde_cli.similarity.triage import placed_data
-from colde_cli.similarity.typesetting import typesetting_data
+from colde_cli.similarity.plain_data import rounded_rows
 
 if TYPE_CHECKING:
     from colde_cli.corpus.folder_pairs import FolderComparison
@@ -47,8 +41,6 @@ def result_json(result: Any, **options: Any) -> str:  # noqa: ANN401 - of any ki
             return comparison_json(result)
         case "Verification":
             return verification_json(result, options.get("receipt"))
-        case "Evaluation":
-            return evaluation_json(result)
     return text(result.to_dict())
 
 
@@ -69,12 +61,12 @@ def comparison_json(comparison: Comparison, schema: int = 2, *, attention: bool 
 
 def comparison_blocks(comparison: Comparison, schema: int = 2, *, attention: bool = False) -> Iterator[str]:
     """The same text in blocks, to be written one after the other: its tables may fill a gigabyte."""
-    return _blocks(comparison_data(comparison, schema, attention=attention, table=lambda table: table))
+    return _blocks(comparison.to_dict(schema, attention=attention, table=lambda table: table))
 
 
 def comparison_jsonl(comparison: Comparison) -> str:
     """Lines of schema colde.diff-lines/1: both documents, then each passage that differs, the weightiest first."""
-    data = comparison_data(comparison, table=lambda table: None)
+    data = comparison.to_dict(table=lambda table: None)
     for side in "ab":
         del data[side]["chunks"]
         for section in data[side]["sections"]:
@@ -182,29 +174,10 @@ def _plain(value: object) -> str:
 
 def verification_json(verification: Verification, receipt: CheckedReceipt | None = None) -> str:
     """A verification as text of schema colde.verify/1."""
-    data = verification_data(verification)
+    data = verification.to_dict()
     if receipt is not None:
         data["receipt"] = {"holds": not receipt.faults, "faults": list(receipt.faults)}
     return text(data)
-
-
-def verification_data(verification: Verification) -> dict[str, Any]:
-    """Build schema colde.verify/1."""
-    a, b = verification.a, verification.b
-    return {
-        "schema": "colde.verify/1",
-        "a": source_data(a),
-        "b": source_data(b),
-        "verified": verification.verified,
-        "allowed": [asdict(rule) for rule in verification.allowed],
-        "passages": [placed_data(pair, a, b) for pair in verification.passages],
-        "headings": [placed_data(pair, a, b) for pair in verification.headings],
-        "typesetting": bool(verification.typesetting),
-        "typesetting_places": typesetting_data(verification.typesetting),
-        "outside": outside_data(verification.outside),
-        "renumbering": renumbering_data(verification.renumbering),
-        "ignored": ignored_data(a, b, verification.ignore),
-    }
 
 
 def index_json(
@@ -246,33 +219,3 @@ def _data(result: IndexUpdate | IndexStatus | Staleness | IndexCheck, names: str
     """Fields and properties of these names."""
     fields = asdict(result)
     return {name: fields[name] if name in fields else getattr(result, name) for name in names.split()}
-
-
-def evaluation_json(evaluation: Evaluation) -> str:
-    """All figures, tests and curves as text."""
-    return text(
-        {
-            "schema": "colde.evaluation/1",
-            "split": evaluation.split,
-            "seed": evaluation.seed,
-            "bootstrap": {"draws": evaluation.draws, "level": 0.95, "unit": "document"},
-            "systems": [asdict(item) for item in evaluation.systems],
-            "fields": [{**_field(item), "split": item.split} for item in evaluation.sets],
-            "macro": None if evaluation.macro is None else _field(evaluation.macro),
-        }
-    )
-
-
-def _field(item: SetResult) -> dict[str, Any]:
-    data = asdict(item)
-    data["robustness"] = {name: found.json for name, found in item.robustness.items()}
-    del data["split"]
-    return cast("dict[str, Any]", _rounded(data))
-
-
-def _rounded(value: Any) -> Any:  # noqa: ANN401 - whatever a curve is made of
-    if isinstance(value, float):
-        return rounded(value)
-    if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value

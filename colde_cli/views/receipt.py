@@ -10,7 +10,6 @@ from colde_cli.documents.document import document_text
 from colde_cli.documents.outside import digest_of
 from colde_cli.settings import VERSION
 from colde_cli.similarity.plain_data import fields_data
-from colde_cli.views.json import verification_data
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -26,7 +25,7 @@ def receipt(verification: Verification, options: Mapping[str, Any]) -> dict[str,
         "verified": verification.verified,
         "a": _receipt_of(verification.a),
         "b": _receipt_of(verification.b),
-        "verification": verification_data(verification),
+        "verification": verification.to_dict(),
     }
 
 
