@@ -228,7 +228,7 @@ def test_a_table_made_in_blocks_of_rows_is_the_whole_one(monkeypatch: pytest.Mon
     whole = with_shared_wording(cosines(a, b), stretches)
     assert np.array_equal(table_of_chunks((a, b), (left, right)), whole)
     monkeypatch.setattr("colde_cli.similarity.chunk_scores.BLOCK", 7)
-    monkeypatch.setattr("colde_cli.similarity.chunk_scores._HITS", 11)
+    monkeypatch.setattr("colde_cli.similarity.chunk_scores._PAIRS", 11)
     assert np.allclose(table_of_chunks((a, b), (left, right)), whole, atol=1e-6)
 
 
@@ -264,6 +264,12 @@ def test_nothing_shared() -> None:
     assert stretch(chunk(1), chunk(1)) == 0, "one word is no wording"
     assert stretch(chunk(), chunk(1, 2)) == 0
     assert shared_stretches([], [chunk(1)]).shape == (0, 1)
+
+
+def test_a_stretch_may_be_as_long_as_a_chunk() -> None:
+    one, two = chunk(*range(200)), chunk(*range(80), *range(300, 310), *range(90, 200), 7, 7)
+    assert stretch(one, one) == 199
+    assert stretch(one, two) == stretch(two, one) == slow(one, two) == 79 - 11 / 2 + 109
 
 
 @given(

@@ -7,7 +7,6 @@ made, kept and read some rows at a time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -43,8 +42,8 @@ _LOOKED_AT = 64
 _FACTOR = np.uint64(1_000_003)
 _TOKENS = 1 << 31
 """Above every number of a token."""
-_HITS, _PLACES = 1 << 17, (1 << 31) - 1
-"""Hits that are looked at together, and places that they may have."""
+_PAIRS, _LONG = 1 << 17, 126
+"""Pairs of chunks that are looked at together, and twice the sum from which the next couple is too much for a byte."""
 _NO_ITEMS = np.zeros(0, np.int64)
 
 
@@ -125,11 +124,15 @@ def agreements(a: Sequence[IntArray], b: Sequence[IntArray]) -> Iterator[FloatAr
         a: different items, ascending; there is at least one set.
     """
     known, pieces = _numbered([*a, *b])
-    line = _Line.of(pieces[len(a) :], known)
-    sizes = np.array([len(held) for held in b], np.float32)
+    codes, sizes = np.concatenate(pieces[len(a) :]), _lengths(b)
+    having = np.repeat(np.arange(len(b), dtype=np.int32), sizes)[np.argsort(codes, kind="stable")]
+    counts = np.bincount(codes, minlength=known)
+    ends = np.cumsum(counts)
     for piece in pieces[: len(a)]:
-        both = np.bincount(line.at(piece)[0] // line.room, minlength=len(b)).astype(np.float32)
-        yield both / np.maximum(np.float32(len(piece)) + sizes - both, 1)
+        held = counts[piece]
+        places = np.repeat(ends[piece] - np.cumsum(held), held) + np.arange(held.sum())
+        both = np.bincount(having[places], minlength=len(b)).astype(np.float32)
+        yield both / np.maximum(np.float32(len(piece)) + sizes.astype(np.float32) - both, 1)
 
 
 def table_of_chunks(
@@ -291,77 +294,72 @@ class _Wording:
     def __init__(self, a: Sequence[Chunk], b: Sequence[Chunk]) -> None:
         self._known, pieces = _numbered([*_couples(a), *_couples(b)])
         self._a, self._b = pieces[: len(a)], pieces[len(a) :]
-        self._line = _Line.of(self._b, self._known)
 
     def stretches(self, start: int, count: int) -> FloatArray:
         """Those of chunks of A from `start` on with all of B: [count or fewer, m]."""
         some = self._a[start : start + count]
-        there, back = _Line.of(some, self._known).stretches(self._b), self._line.stretches(some)
-        return np.minimum(there.T, back, order="C")
+        held, couples = np.unique(np.concatenate(some), return_inverse=True)
+        numbers = np.full(self._known, len(held), np.int32)
+        numbers[held] = np.arange(len(held))
+        found = np.empty((len(some), len(self._b)), np.float32)
+        for first in range(0, len(self._b), BLOCK):
+            others = self._b[first : first + BLOCK]
+            answers = numbers[np.concatenate(others)]
+            in_both = np.zeros(len(held) + 1, bool)
+            in_both[answers] = True
+            in_both[-1] = False
+            codes = np.where(in_both, np.cumsum(in_both), 0)
+            sides = (codes[couples], _lengths(some)), (codes[answers], _lengths(others))
+            found[:, first : first + BLOCK] = np.minimum(_longest_runs(*sides), _longest_runs(*sides[::-1]).T)
+        return np.divide(found, 2, out=found)
+
+
+def _longest_runs(own: tuple[IntArray, IntArray], other: tuple[IntArray, IntArray]) -> NDArray[np.int16]:
+    """Twice the largest sum of a run of places in each of n chunks, by the couples of each of m others: [n, m].
+
+    All others are looked at together, one place after the other: where a couple stands the run that ends there grows by
+    2, else it shrinks by 1. A byte holds its sum, up to that of a long run: where one was that long it is summed again.
+
+    Args:
+        own: the couples of one chunk after the other, 0 for one that the other side lacks, and how many each has, [n].
+        other: those of the other side.
+    """
+    codes, lengths = own
+    table = np.full((int(other[0].max(initial=0)) + 1, len(other[1])), -1, np.int8)
+    table[other[0], np.repeat(np.arange(len(other[1])), other[1])] = 2
+    table[0] = -1
+    starts, order = np.cumsum(lengths) - lengths, np.argsort(-lengths, kind="stable")
+    found = np.empty((len(lengths), len(other[1])), np.int16)
+    for first, last in row_blocks(len(order), len(other[1]), _PAIRS):
+        rows = order[first:last]
+        steps = np.arange(lengths[rows[0]])[:, None]
+        inside = steps < lengths[rows]
+        couples = np.where(inside, codes.take(starts[rows] + steps, mode="clip"), 0)
+        sums, best, gains, nothing = np.zeros((4, len(rows), len(other[1])), np.int8)
+        for step, count in enumerate(inside.sum(1).tolist()):
+            some = slice(0, count)
+            table.take(couples[step, some], axis=0, out=gains[some], mode="clip")
+            np.add(sums[some], gains[some], out=sums[some])
+            np.maximum(sums[some], nothing[some], out=sums[some])  # an array: NumPy is slow with a lone number
+            np.maximum(best[some], sums[some], out=best[some])
+        found[rows] = best
+        long = np.argwhere(best >= _LONG)
+        for one, two in row_blocks(len(long), len(steps), _PAIRS):
+            row, column = long[one:two].T
+            heights = np.cumsum(table[couples[:, row], column], axis=0, dtype=np.int16)
+            heights -= np.minimum(np.minimum.accumulate(heights, axis=0), 0)
+            found[rows[row], column] = heights.max(0)
+    return found
+
+
+def _lengths(pieces: Sequence[Codes] | Sequence[IntArray]) -> IntArray:
+    return np.array([len(piece) for piece in pieces], np.int64)
 
 
 def _numbered(pieces: Sequence[IntArray]) -> tuple[int, list[Codes]]:
     """Number what stands in pieces: how many different things there are, and the pieces as codes below that."""
     known, codes = np.unique(np.concatenate(pieces), return_inverse=True)
     return len(known), np.split(codes.astype(np.int32), np.cumsum([len(piece) for piece in pieces])[:-1])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Line:
-    """Pieces of codes on one line, so far apart that a run across two of them never pays off.
-
-    Attributes:
-        count: of pieces.
-        room: of a piece on the line.
-        places: on the line, of the first code, then of the next.
-        starts: where the places of each code begin, and where the last ones end.
-    """
-
-    count: int
-    room: int
-    places: Codes
-    starts: Codes
-
-    @classmethod
-    def of(cls, pieces: Sequence[Codes], known: int) -> _Line:
-        """The line of pieces of codes below `known`."""
-        codes, room = np.concatenate(pieces), 1 + 3 * max(map(len, pieces))
-        places = np.concatenate([number * room + np.arange(len(piece)) for number, piece in enumerate(pieces)])
-        starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=known))])
-        ordered = places[np.argsort(codes, kind="stable")]
-        return cls(len(pieces), room, ordered.astype(np.int32), starts.astype(np.int32))
-
-    def at(self, codes: Codes) -> tuple[Codes, Codes]:
-        """The places of all codes, and how many each has."""
-        firsts = self.starts[codes]
-        counts = self.starts[codes + 1] - firsts
-        rows = np.repeat(firsts - np.cumsum(counts, dtype=np.int32) + counts, counts)
-        rows += np.arange(len(rows), dtype=np.int32)
-        return self.places[rows], counts
-
-    def stretches(self, others: Sequence[Codes]) -> FloatArray:
-        """Find the run of places with the largest sum in each chunk, by the couples of each of m others: [m, n]."""
-        codes, starts = np.concatenate(others), np.cumsum([0, *map(len, others)])
-        result = np.zeros(len(others) * self.count, np.float32)
-        hits = np.concatenate([[0], np.cumsum(np.diff(self.starts)[codes], dtype=np.int64)])[starts]
-        length, first = np.int32(self.count * self.room), 0
-        while first < len(others):
-            # As many as fit the processor's cache, and lines one after the other whose places fit 32 bits.
-            last = min(int(np.searchsorted(hits, hits[first] + _HITS, "right")) - 1, first + _PLACES // int(length))
-            last = max(last, first + 1)
-            lines = np.repeat(length * np.arange(last - first, dtype=np.int32), np.diff(starts[first : last + 1]))
-            places, counts = self.at(codes[starts[first] : starts[last]])
-            places = np.sort(places + np.repeat(lines, counts))
-            places = places[np.diff(places, prepend=np.int32(-1)) > 0]  # a couple may stand in the other chunk twice
-            if len(places):
-                # A run from hit i to hit j sums to heights[j] - heights[i] + 1: all places between cost a half.
-                heights = np.arange(0, 3 * len(places), 3, dtype=np.int32) - places
-                sums = heights - np.minimum.accumulate(heights) + 2
-                cells = places // np.int32(self.room)
-                begins = np.concatenate([[0], np.flatnonzero(cells[1:] != cells[:-1]) + 1])
-                result[first * self.count + cells[begins]] = np.maximum.reduceat(sums, begins) / 2
-            first = last
-        return result.reshape(-1, self.count)
 
 
 def shared_runs(a: Sequence[Chunk], b: Sequence[Chunk]) -> float:
