@@ -204,14 +204,14 @@ def test_what_was_done_before_an_error_stays(
     def stop(number: int) -> None:
         nonlocal done
         done += number
-        if done == 8:
+        if done >= 8:  # two files of one content are counted together
             raise KeyboardInterrupt
 
     monkeypatch.setattr("colde_cli.corpus.index_update._COMMIT_SECONDS", 0.0)
     with pytest.raises(KeyboardInterrupt):
         update_index(place, [corpus], encoder, progress=stop)
     with LanceIndex.open(place) as index:
-        assert 5 <= index.count() <= 8
+        assert 5 <= index.count() <= done
     assert update_index(place, [], encoder).documents == 13
     assert verify_lance(place).problems == ()
 
