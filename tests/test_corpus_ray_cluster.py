@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import subprocess
+import sys
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -224,7 +228,11 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     utilities = pytest.importorskip("ray.cluster_utils")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("PYTHONPATH", str(EXAMPLES.parent))
-    cluster = utilities.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    head = {"num_cpus": 0, "include_dashboard": False, "ray_client_server_port": port}
+    cluster = utilities.Cluster(initialize_head=True, head_node_args=head)
+    cluster.for_clients = f"ray://127.0.0.1:{port}"
     cluster.workers = [cluster.add_node(num_cpus=1) for _ in range(2)]
     yield cluster
     cluster.shutdown()
@@ -252,3 +260,16 @@ def test_nothing_is_lost_or_twice_when_a_node_is_killed(
     update_index(tmp_path / "here.colde", [corpus], encoder)
     assert held(place) == held(tmp_path / "here.colde")
     assert verify_lance(place).records == 80
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_caller_that_is_no_node_works_through_the_client_of_ray(nodes: Any, encoder: Encoder, tmp_path: Path) -> None:
+    pytest.importorskip("grpc")
+    corpus, place = texts(tmp_path / "corpus", 9), str(tmp_path / "a.lance")
+    command = [sys.executable, "-m", "colde_cli", "index", corpus, "-o", place, "--cluster", nodes.for_clients]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=240, check=False)
+    assert "9 documents, 9 added" in done.stderr
+    update_index(tmp_path / "here.colde", [corpus], encoder)
+    assert held(place) == held(tmp_path / "here.colde")

@@ -64,6 +64,7 @@ _RACY_NS = 2_000_000_000  # as in `index_writer`
 # Together one core, so that a node of one core has room for both.
 _READ_CORES, _ENCODE_CORES = 0.25, 0.75
 _PATIENCE = 5.0  # seconds for a cluster to answer
+_TOKEN = (".ray", "auth_token")  # where Ray keeps a person's token, below the home folder
 _UNLISTED = "unlisted"  # the kind of a row that stands for a folder, and is written nowhere
 
 
@@ -476,6 +477,10 @@ def _connected(address: str) -> Iterator[ModuleType]:
         message = "Clusters need Ray; install it with: pip install 'colde[cluster]'"
         raise MissingExtraError(message) from error
     _check_answer(address)
+    named = any(map(os.environ.get, ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")))
+    if address.startswith("ray://") and (named or Path.home().joinpath(*_TOKEN).exists()):
+        # Ray's client does not send a token by itself; a cluster that asks for none takes it too.
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
     joined = not ray.is_initialized()
     if joined:
         try:
@@ -506,7 +511,10 @@ def _check_answer(address: str) -> None:
 
 
 def _no_cluster(address: str) -> ClusterError:
-    return ClusterError(f"There is no Ray cluster at {address}; check the address, or encode here without --cluster.")
+    return ClusterError(
+        f"There is no Ray cluster at {address}; check the address, and the token in RAY_AUTH_TOKEN if it asks for one,"
+        " or encode here without --cluster."
+    )
 
 
 @contextmanager
