@@ -25,7 +25,6 @@ from colde_cli.scoring.config import PARTS, Scorable, ScoreWeights
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import Field
 from colde_cli.scoring.score import COSINE_ALONE, kind_shares, own_vectors, saturated, subject_vectors
-from colde_cli.scoring.whitening import unit_rows
 
 FloatArray = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -161,7 +160,7 @@ class Measure:
             vectors = np.concatenate([item.centred_unit_vectors for item in documents])
         else:
             chunks = np.concatenate([item.chunk_vectors for item in documents])
-            vectors = unit_rows(self.field.whitening.apply(chunks))
+            vectors = self.field.whitening.unit_vectors(chunks)
             weights = self.field.chunk_weights(vectors)
         lengths = np.array([len(item.shares) for item in documents])
         return subject_vectors(vectors, lengths, weights)

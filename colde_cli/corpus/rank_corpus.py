@@ -26,7 +26,6 @@ from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.scoring.config import ScoringConfig
 from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import ACCURACY, ScorePart, cosines, for_rankings, scores_with_many, verdict
-from colde_cli.scoring.whitening import unit_rows
 from colde_cli.settings import CORPUS
 from colde_cli.similarity.chunk_scores import closest_sections, tables
 from colde_cli.similarity.plain_data import field_data, fields_data, model_data, parts_data
@@ -165,7 +164,7 @@ def matches(query: Encoding, other: Encoding, config: ScoringConfig, field: Fiel
 
 def _section_weights(encoding: Encoding, field: Field) -> Floats:
     """How much each section counts within the field, as its chunks do on average, [s]."""
-    weights = field.chunk_weights(unit_rows(field.whitening.apply(encoding.chunk_vectors)))
+    weights = field.chunk_weights(field.whitening.unit_vectors(encoding.chunk_vectors))
     rows = rows_of_sections(encoding.document, encoding.chunks)
     return np.array([1.0 if weights is None or not own else weights[own].mean() for own in rows])
 

@@ -512,7 +512,7 @@ def _check_answer(address: str) -> None:
 
 def _no_cluster(address: str) -> ClusterError:
     return ClusterError(
-        f"There is no Ray cluster at {address}; check the address, and the token in RAY_AUTH_TOKEN if it asks for one,"
+        f"There is no Ray cluster at {address}, or it refuses the token; check the address and RAY_AUTH_TOKEN,"
         " or encode here without --cluster."
     )
 

@@ -27,7 +27,6 @@ from colde_cli.scoring.whitening import (
     covariance_of,
     isotropic,
     mean_of_means,
-    unit_rows,
 )
 
 FloatArray = NDArray[np.float32]
@@ -90,7 +89,7 @@ def learn_profile(
     generator = np.random.default_rng(_SEED)
     drawn = np.sort(generator.permutation(count)[:MAX_DOCUMENTS])
     field = Field(unscored, statistics)
-    sample = [unit_rows(field.whitening.apply(vectors[number])) for number in drawn[:: -(-len(drawn) // _SAMPLE)]]
+    sample = [field.whitening.unit_vectors(vectors[number]) for number in drawn[:: -(-len(drawn) // _SAMPLE)]]
     unscored = replace(unscored, repeated=repeated_chunks(sample).astype(np.float16))
     field = Field(unscored, statistics)
     adapted = [field.adapt(documents[number]) for number in drawn]

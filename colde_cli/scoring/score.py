@@ -416,7 +416,7 @@ class _OneToMany:
         if whitening is None:
             vectors = np.concatenate([item.centred_unit_vectors for item in documents])
         else:
-            vectors = unit_rows(whitening.apply(np.concatenate([item.chunk_vectors for item in documents])))
+            vectors = whitening.unit_vectors(np.concatenate([item.chunk_vectors for item in documents]))
         lengths = np.array([len(item.shares) for item in documents])
         starts = np.cumsum(lengths) - lengths
         weights = None if self._field is None else self._field.chunk_weights(vectors)

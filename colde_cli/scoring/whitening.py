@@ -66,6 +66,10 @@ class Whitening:
         whitened: FloatArray = (centred + (along * (self.gains - 1)) @ self.directions).astype(np.float32)
         return whitened
 
+    def unit_vectors(self, vectors: FloatArray) -> FloatArray:
+        """Map chunk vectors [n, H], and scale them to unit length."""
+        return unit_rows(self.apply(vectors))
+
 
 def principal(covariance: Floats) -> tuple[FloatArray, FloatArray, float]:
     """The `RANK` principal directions [k, H] of a covariance, their variances [k], and the mean of all others'."""

@@ -43,7 +43,7 @@ _FACTOR = np.uint64(1_000_003)
 _TOKENS = 1 << 31
 """Above every number of a token."""
 _PAIRS, _LONG = 1 << 17, 126
-"""Pairs of chunks that are looked at together, and twice the sum from which the next couple is too much for a byte."""
+"""Number of pairs of chunks that are looked at together, and the sum from which 2 more do not fit in a byte (127)."""
 _NO_ITEMS = np.zeros(0, np.int64)
 
 
@@ -124,15 +124,16 @@ def agreements(a: Sequence[IntArray], b: Sequence[IntArray]) -> Iterator[FloatAr
         a: different items, ascending; there is at least one set.
     """
     known, pieces = _numbered([*a, *b])
-    codes, sizes = np.concatenate(pieces[len(a) :]), _lengths(b)
-    having = np.repeat(np.arange(len(b), dtype=np.int32), sizes)[np.argsort(codes, kind="stable")]
+    codes, lengths = np.concatenate(pieces[len(a) :]), _lengths(b)
+    having = np.repeat(np.arange(len(b), dtype=np.int32), lengths)[np.argsort(codes, kind="stable")]
+    sizes = lengths.astype(np.float32)
     counts = np.bincount(codes, minlength=known)
     ends = np.cumsum(counts)
     for piece in pieces[: len(a)]:
         held = counts[piece]
         places = np.repeat(ends[piece] - np.cumsum(held), held) + np.arange(held.sum())
         both = np.bincount(having[places], minlength=len(b)).astype(np.float32)
-        yield both / np.maximum(np.float32(len(piece)) + sizes.astype(np.float32) - both, 1)
+        yield both / np.maximum(np.float32(len(piece)) + sizes - both, 1)
 
 
 def table_of_chunks(
@@ -317,8 +318,9 @@ class _Wording:
 def _longest_runs(own: tuple[IntArray, IntArray], other: tuple[IntArray, IntArray]) -> NDArray[np.int16]:
     """Twice the largest sum of a run of places in each of n chunks, by the couples of each of m others: [n, m].
 
-    All others are looked at together, one place after the other: where a couple stands the run that ends there grows by
-    2, else it shrinks by 1. A byte holds its sum, up to that of a long run: where one was that long it is summed again.
+    All others are looked at together, one place after the other. The sum of the run that ends at a place grows by 2 if
+    the other chunk has its couple, else it falls by 1. Sums are kept in bytes, which is fast; pairs of chunks whose sum
+    may not fit in a byte are summed a second time, in 16 bits.
 
     Args:
         own: the couples of one chunk after the other, 0 for one that the other side lacks, and how many each has, [n].
@@ -359,7 +361,7 @@ def _lengths(pieces: Sequence[Codes] | Sequence[IntArray]) -> IntArray:
 def _numbered(pieces: Sequence[IntArray]) -> tuple[int, list[Codes]]:
     """Number what stands in pieces: how many different things there are, and the pieces as codes below that."""
     known, codes = np.unique(np.concatenate(pieces), return_inverse=True)
-    return len(known), np.split(codes.astype(np.int32), np.cumsum([len(piece) for piece in pieces])[:-1])
+    return len(known), np.split(codes.astype(np.int32), np.cumsum(_lengths(pieces))[:-1])
 
 
 def shared_runs(a: Sequence[Chunk], b: Sequence[Chunk]) -> float:
