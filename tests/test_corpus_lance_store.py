@@ -14,7 +14,7 @@ import pytest
 from command_line import run, run_json
 
 from colde_cli import open_index
-from colde_cli.corpus import lance_store
+from colde_cli.corpus import lance_store, lance_writer
 from colde_cli.corpus.finding import Filter, is_index
 from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.index_update import IndexUpdate, update_index
@@ -118,6 +118,27 @@ def test_ranks_are_those_of_sqlite(corpus: Path, place: str, encoder: Encoder, m
             assert [passage.span for passage in other.passages(number)[1]] == [
                 passage.span for passage in one.passages(one.numbers_of(corpus / "0.txt")[0])[1]
             ]
+
+
+def test_a_query_finds_rows_by_indexes_and_none_but_documents(
+    corpus: Path, place: str, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lance_store, "EXACT", 5)
+    monkeypatch.setattr(lance_writer, "EXACT", 5)
+    update_index(place, [corpus], encoder)
+    write(corpus / "3.txt", text(98))  # rows that no index holds yet are brought into it
+    (corpus / "9.txt").unlink()
+    update_index(place, [], encoder)
+    query = encode_query(corpus / "copy.txt", encoder)
+    with LanceIndex.open(place) as index:
+        indexes = index.dataset.describe_indices()
+        assert {name for one in indexes for name in one.field_names} == {"kind", "path", "size", "terms"}
+        assert index.bad_files()  # rows that are not documents are there
+        found = index.candidates(query, encoder, 1_000)
+        assert found is not None
+        assert set(found.numbers) == set(index.numbers())
+        assert index.numbers_of(corpus / "3.txt")
+        assert not index.numbers_of(corpus / "9.txt")
 
 
 def test_an_update_brings_what_is_new_changed_renamed_and_gone(corpus: Path, place: str, encoder: Encoder) -> None:

@@ -277,17 +277,20 @@ class Target:
             with suppress(OSError, RuntimeError):
                 dataset.optimize.compact_files()
         count = opened.count()
-        present = {tuple(index.field_names) for index in dataset.describe_indices()}
+        present = {name for index in dataset.describe_indices() for name in index.field_names}
         with suppress(OSError, RuntimeError):
-            if count > EXACT and ("terms",) not in present:
-                dataset.create_scalar_index("terms", "INVERTED", **_WORDS)
-            if count > _INDEXED and ("vector",) not in present:
+            for column, kind in _SEARCHED.items() if count > EXACT else ():
+                if column not in present:
+                    dataset.create_scalar_index(column, kind, **(_WORDS if column == "terms" else {}))
+            if count > _INDEXED and "vector" not in present:
                 partitions = max(1, count // _PARTITION)
                 dataset.create_index("vector", "IVF_SQ", metric="dot", num_partitions=partitions)
             dataset.optimize.optimize_indices()
         return count
 
 
+_SEARCHED = {"kind": "BITMAP", "path": "BTREE", "size": "BTREE", "terms": "INVERTED"}
+"""Columns by which a query finds rows, each with its kind of index: without one it reads the column of every row."""
 _PLAIN = ("with_position", "stem", "remove_stop_words", "ascii_folding", "lower_case")
 _WORDS: dict[str, Any] = {"base_tokenizer": "whitespace", **dict.fromkeys(_PLAIN, False)}
 
