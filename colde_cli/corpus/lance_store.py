@@ -263,7 +263,7 @@ class LanceIndex(DocumentStore):
         return Likely(np.intersect1d(numbers, allowed), len(allowed))
 
     def _closest(self, query: Scorable, encoder: DocumentEncoder, limit: int, chosen: Filter) -> NDArray[np.int64]:
-        condition = " AND ".join(chosen.tests) or None  # documents alone have a vector and words
+        condition = " AND ".join(chosen.tests) or None  # other rows have neither a vector nor words
         nearest = {
             "column": "vector",
             "q": Measure.of(encoder).vectors([query])[0],

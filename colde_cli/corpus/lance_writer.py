@@ -279,9 +279,9 @@ class Target:
         count = opened.count()
         present = {name for index in dataset.describe_indices() for name in index.field_names}
         with suppress(OSError, RuntimeError):
-            for column, kind in _SEARCHED.items() if count > EXACT else ():
+            for column, (kind, options) in _SEARCHED.items() if count > EXACT else ():
                 if column not in present:
-                    dataset.create_scalar_index(column, kind, **(_WORDS if column == "terms" else {}))
+                    dataset.create_scalar_index(column, kind, **options)
             if count > _INDEXED and "vector" not in present:
                 partitions = max(1, count // _PARTITION)
                 dataset.create_index("vector", "IVF_SQ", metric="dot", num_partitions=partitions)
@@ -289,10 +289,16 @@ class Target:
         return count
 
 
-_SEARCHED = {"kind": "BITMAP", "path": "BTREE", "size": "BTREE", "terms": "INVERTED"}
-"""Columns by which a query finds rows, each with its kind of index: without one it reads the column of every row."""
 _PLAIN = ("with_position", "stem", "remove_stop_words", "ascii_folding", "lower_case")
-_WORDS: dict[str, Any] = {"base_tokenizer": "whitespace", **dict.fromkeys(_PLAIN, False)}
+_SEARCHED: dict[str, tuple[str, dict[str, Any]]] = {
+    "kind": ("BITMAP", {}),
+    "path": ("BTREE", {}),
+    "size": ("BTREE", {}),
+    "terms": ("INVERTED", {"base_tokenizer": "whitespace", **dict.fromkeys(_PLAIN, False)}),
+}
+"""The columns in which a query looks for rows, with the kind of index of each and its options.
+
+Without an index, Lance reads the column of every row."""
 
 
 class WorkingIndex(Index):
