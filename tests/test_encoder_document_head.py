@@ -45,7 +45,7 @@ def test_attention_in_blocks_and_centred_vectors_are_those_of_the_graph(
     graph = open_session(encoder.folder.file(HEAD_GRAPH), head_contract(384))
     attention, directions = graph.session.run(["attention", "directions"], feed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("colde_cli.encoder.document_head._CELLS", cells)
+        patch.setattr("colde_cli.scoring.score_table._CELLS", cells)
         found = np.concatenate(list(encoder.head.attention(*groups)))
         back = np.concatenate(list(encoder.head.attention(*groups[::-1])))
     np.testing.assert_allclose(found, attention[0][: len(groups[0])], atol=1e-6)

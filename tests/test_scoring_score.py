@@ -101,7 +101,7 @@ def test_scores_made_in_blocks_are_those_of_the_whole(query: Card, others: list[
     alone = [part_score("chunks", query, other, ALL) for other in others]
     many = scores_with_many(query, others, config)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("colde_cli.scoring.score._CELLS", cells)
+        patch.setattr("colde_cli.scoring.score_table._CELLS", cells)
         assert [part_score("chunks", query, other, ALL) for other in others] == pytest.approx(alone, abs=1e-6)
         assert scores_with_many(query, others, config) == pytest.approx(many, abs=1e-6)
 

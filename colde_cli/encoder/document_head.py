@@ -27,8 +27,6 @@ IntArray = NDArray[np.int64]
 
 _STRETCH = 2048
 """Chunks whose attention to each other is in memory together, some 125 MB."""
-_CELLS = 1 << 22
-"""Pairs of chunks whose attention is in memory together."""
 _PAIRS = 500
 """Pairs of chunks that take as much time and memory as a token of a chunk encoder may."""
 
@@ -86,7 +84,7 @@ class Head:
         Raises:
             ModelError: the weights are damaged, or do not fit the configuration.
         """
-        blocks, config = row_blocks(len(own), len(other), _CELLS), self._folder.config
+        blocks, config = row_blocks(len(own), len(other)), self._folder.config
         if not (config.lstm_hidden and config.attention_heads):
             for start, stop in blocks:
                 yield np.full((stop - start, len(other)), 1 / len(other), np.float32)

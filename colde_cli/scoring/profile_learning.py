@@ -45,8 +45,6 @@ _FEWEST, _OFTEN, _KINDS = 5, 0.05, 64
 """Documents, and the share of them, that hold a chunk which the field repeats; and how many kinds are kept."""
 _VERSIONS = 0.7
 """Share of the chunks of each of two documents that the other holds, above which they are versions of one."""
-_CELLS = 1 << 22
-"""Cosines that are in memory together."""
 
 _SEED = 0
 
@@ -119,7 +117,7 @@ def repeated_chunks(documents: Sequence[FloatArray]) -> FloatArray:
         return vectors[:0]
     starts, owners = np.cumsum(lengths) - lengths, np.repeat(np.arange(len(parts)), lengths)
     found = np.empty((len(vectors), len(parts)), bool)  # whether a document holds a counterpart of a chunk
-    for start, stop in row_blocks(len(vectors), len(vectors), _CELLS):
+    for start, stop in row_blocks(len(vectors), len(vectors)):
         found[start:stop] = np.maximum.reduceat(vectors[start:stop] @ vectors.T, starts, axis=1) > REPEATED
     held = np.add.reduceat(found, starts, axis=0, dtype=np.int64) / lengths[:, None]
     found &= (np.minimum(held, held.T) <= _VERSIONS)[owners]

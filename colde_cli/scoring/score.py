@@ -43,8 +43,6 @@ _REPETITION = 5.0  # r
 _MANY_WORDS = 1 << 31
 _BLOCK = 256
 """Documents scored together: their copies stay below about 20 MB."""
-_CELLS = 1 << 22
-"""Maximum number of cosines that are in memory together, if one chunk has no more with all of the other side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +308,7 @@ def counterparts(a: Scorable, b: Scorable, sharpness: float) -> float:
     """
     own, other = a.centred_unit_vectors, b.centred_unit_vectors
     of_a, of_b = np.empty(len(own), np.float32), np.full(len(other), -1.0, np.float32)
-    for start, stop in row_blocks(len(own), len(other), _CELLS):
+    for start, stop in row_blocks(len(own), len(other)):
         table = own[start:stop] @ other.T
         table.max(axis=1, out=of_a[start:stop])
         np.maximum(of_b, table.max(axis=0), out=of_b)
@@ -445,7 +443,7 @@ class _OneToMany:
         numbers = np.repeat(np.arange(len(lengths)), lengths)
         found = np.empty(len(documents), np.float32)
         found_back = np.full((len(lengths), len(query)), -1.0, np.float32)
-        for start, stop in row_blocks(len(documents), len(query), _CELLS):
+        for start, stop in row_blocks(len(documents), len(query)):
             cosines = np.clip(documents[start:stop] @ query.T, -1.0, 1.0)
             cosines.max(axis=1, out=found[start:stop])
             within_block, first = np.unique(numbers[start:stop], return_index=True)

@@ -17,11 +17,13 @@ BLOCK = 512
 """Rows of a table that are worked on at the same time."""
 _IN_MEMORY = 1 << 25
 """Cells of a table that is kept in memory, 128 MB; a larger one is kept in a file."""
+_CELLS = 1 << 22
+"""Cells that are worked on at the same time, 16 MB, if a row has no more."""
 
 
-def row_blocks(rows: int, columns: int, cells: int, most: int | None = None) -> Iterator[tuple[int, int]]:
+def row_blocks(rows: int, columns: int, cells: int | None = None, most: int | None = None) -> Iterator[tuple[int, int]]:
     """Where blocks of the rows of a table begin and end: at most so many cells and rows each, but at least one row."""
-    step = max(1, min(most or rows, cells // max(1, columns)))
+    step = max(1, min(most or rows, (cells or _CELLS) // max(1, columns)))
     return ((start, min(start + step, rows)) for start in range(0, rows, step))
 
 

@@ -35,8 +35,6 @@ over its chunks. On validation documents of six sets 0.05, 0.1 and 0.2 do equall
 more than it gains."""
 
 _RUN = 5
-_CELLS = 1 << 22
-"""Pairs of sections that are worked on at the same time."""
 _LOOKED_AT = 64
 """Cells that are looked at for each pair to find: those of a long document are too many to sort."""
 _FACTOR = np.uint64(1_000_003)
@@ -64,7 +62,7 @@ def tables(a: Encoding, b: Encoding, config: ScoringConfig) -> tuple[ScoreTable,
 def _blocks_of_sections(
     a: Encoding, b: Encoding, rows: tuple[Rows, Rows], chunks: ScoreTable, config: ScoringConfig
 ) -> Iterator[FloatArray]:
-    for start, stop in row_blocks(len(rows[0]), len(rows[1]), _CELLS):
+    for start, stop in row_blocks(len(rows[0]), len(rows[1])):
         own = cosines(a.section_vectors[start:stop], b.section_vectors) if scores_own(config) else None
         if own is not None and config.score_weights is None:
             yield own
