@@ -176,16 +176,6 @@ def load_arrays(path: Path, *names: str, largest: int = _LARGEST) -> tuple[NDArr
     return arrays
 
 
-def bytes_below(folder: Path) -> int:
-    """The bytes of all files in a folder; one that is renamed or deleted meanwhile does not count."""
-    total = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                total += Path(parent, name).lstat().st_size
-    return total
-
-
 def open_sqlite(path: Path, mode: str, seconds: float, **options: Any) -> sqlite3.Connection:  # noqa: ANN401
     """Open a file of SQLite in a `mode` of its URLs: "rw", or "rwc", which makes it.
 
