@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 # The models trained here are tiny: further threads cost them more than they save, and each worker has a core.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Hundreds of processes are started from this tree: each would compile it again if byte code were not kept.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # Nothing here leaves this machine, and a proxy does not know its services.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "*"
 
