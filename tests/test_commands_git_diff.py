@@ -12,7 +12,6 @@ from command_line import ROOT, check_trouble, run, run_here
 from git_repository import Repository, empty_repository, write_pdf
 from word_files import p, write_word
 
-
 DATA = ROOT / "tests" / "data"
 PAGE = (ROOT / "docs" / "git.md").read_text(encoding="utf-8")
 ATTRIBUTES = re.search(r"^```text\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
