@@ -105,7 +105,7 @@ class Carrier:
         """
         for element in list(copy.iter(*_LEFT)):
             element.getparent().remove(element)
-        for element in copy.iter():
+        for element in list(copy.iter()):  # some lose children
             if not isinstance(element.tag, str):
                 continue
             for name, value in list(element.attrib.items()):
