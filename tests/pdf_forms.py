@@ -13,6 +13,7 @@ from pypdf import PdfWriter
 from pypdf.generic import (
     ArrayObject,
     BooleanObject,
+    ByteStringObject,
     DecodedStreamObject,
     EncodedStreamObject,
     StreamObject,
@@ -147,9 +148,29 @@ class Form:
         self._writer.add_attachment(name, data)
         return self
 
-    def bookmark(self, title: str) -> Form:
-        """An entry of the outline, to the page."""
-        self._writer.add_outline_item(title=title, page_number=0)
+    def pinned(self, data: bytes) -> Form:
+        """A file on the page."""
+        return self.note("/FileAttachment", (400, 10, 420, 30), FS=self._file(data))
+
+    def associated(self, data: bytes) -> Form:
+        """A file that belongs to the page."""
+        self._page.update(entries(AF=[self._file(data)]))
+        return self
+
+    def _file(self, data: bytes) -> Any:
+        held = self._stored(stream(data, Type="/EmbeddedFile"))
+        return self._stored(entries(Type="/Filespec", EF=entries(F=held)))
+
+    def signature(self, content: bytes) -> Form:
+        """A field for a signature, signed if there is any content."""
+        signed = {"V": entries(Type="/Sig", Contents=ByteStringObject(content))} if content else {}
+        return self._add("/Widget", (400, 60, 500, 80), None, FT="/Sig", **signed)
+
+    def bookmark(self, title: str, action: Any = None) -> Form:
+        """An entry of the outline, to the page or with another action."""
+        added = self._writer.add_outline_item(title=title, page_number=None if action else 0)
+        if action:
+            added.get_object().update(entries(A=action))
         return self
 
     def catalog(self, **values: Any) -> Form:
@@ -162,10 +183,10 @@ class Form:
         self._writer.add_metadata({"/Title": title})
         return self.catalog(ViewerPreferences=entries(DisplayDocTitle=BooleanObject(shown)))
 
-    def layer_off(self, name: str) -> Form:
-        """A layer that is not shown."""
-        layers = [self._stored(entries(Type="/OCG", Name=TextStringObject(name)))]
-        return self.catalog(OCProperties=entries(OCGs=layers, D=entries(OFF=layers)))
+    def layer(self, name: str, *, off: bool = True, **more: Any) -> Form:
+        """A layer, which is not shown if it is off."""
+        layers = [self._stored(entries(Type="/OCG", Name=TextStringObject(name), **more))]
+        return self.catalog(OCProperties=entries(OCGs=layers, D=entries(OFF=layers if off else [])))
 
     def value_on_no_page(self, name: str, value: str) -> Form:
         """A field that no page shows."""

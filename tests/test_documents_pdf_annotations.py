@@ -130,6 +130,8 @@ def test_letters_called_by_the_names_of_others_are_told(path: Path) -> None:
     [
         ("/Text", {"T": "Ada", "Contents": "Is this true?"}, "Ada: Is this true?"),
         ("/Text", {"State": "Accepted"}, "Accepted"),
+        ("/Text", {"Contents": "By Ada", "State": "Accepted"}, "By Ada Accepted"),
+        ("/Text", {"Contents": "Accepted by Ada", "State": "Accepted"}, "Accepted by Ada"),
         ("/Highlight", {"Contents": "Check"}, "Check [highlighted: The tenant pays rent.]"),
         ("/StrikeOut", {"T": "Ada"}, "Ada: [struck out: The tenant pays rent.]"),
         ("/StrikeOut", {"QuadPoints": [97, 712, 129, 712, 97, 696, 129, 696]}, "[struck out: tenant]"),
@@ -201,7 +203,7 @@ def test_facts_of_fields_are_read(path: Path) -> None:
 
 
 def test_what_belongs_to_the_whole_document_is_read(path: Path) -> None:
-    made = page().titled("A lease", shown=True).bookmark("Rent").layer_off("Draft").attach("a.txt", b"one")
+    made = page().titled("A lease", shown=True).bookmark("Rent").layer("Draft").attach("a.txt", b"one")
     document = read(made.write(path))
     assert texts_of(document) == [
         ("navigation", "Rent", "bookmark"),
@@ -212,22 +214,71 @@ def test_what_belongs_to_the_whole_document_is_read(path: Path) -> None:
     assert texts_of(read(page().titled("A lease", shown=False).write(path))) == []
 
 
-def _action(words: str) -> Form:
-    return page().catalog(OpenAction=entries(S="/JavaScript", JS=TextStringObject(words)))
+def test_a_bookmark_to_another_place_is_a_link(path: Path) -> None:
+    made = page().bookmark("Rent", entries(S="/URI", URI=TextStringObject("https://a.example")))
+    assert texts_of(read(made.write(path))) == [
+        ("navigation", "Rent", "bookmark"),
+        ("links", "https://a.example", "Rent"),
+    ]
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_a_layer_that_prints_otherwise_than_it_is_shown_is_told(path: Path, *, on: bool) -> None:
+    printed = {"Usage": entries(Print=entries(PrintState="/ON" if on else "/OFF"))}
+    made = page().layer("Draft", off=on, **printed)
+    state = "Draft: printed" if on else "Draft: not printed"
+    assert ("hidden-text", state, "layer that prints otherwise") in texts_of(read(made.write(path)))
+    made = page().layer("Draft", Usage=entries(Print=entries(PrintState="/OFF")))
+    assert texts_of(read(made.write(path))) == [("hidden-text", "Draft", "layer that is off")]
+
+
+def test_what_a_page_with_filled_in_fields_holds_besides_is_read(path: Path) -> None:
+    # Annotations are taken off the page to read its fields, and with them what only they refer to.
+    made = form().text_box("A note").signature(b"Ada").pinned(b"one").write(path)
+    assert parts_of(read(made)) == [("other-parts", "digital signature"), ("attachments", "")]
+    assert parts_of(read(form().text_box("A note").signature(b"").write(path))) == []
+
+
+def _done(words: str) -> Any:
+    return entries(S="/JavaScript", JS=TextStringObject(words))
+
+
+def _line(end: int) -> Form:
+    return page().note("/Line", L=[72, 700, end, 700])
+
+
+def _shape(end: int) -> Form:
+    return page().note("/Polygon", Vertices=[72, 700, end, 700, 80, 650])
 
 
 @pytest.mark.parametrize(
     ("kind", "first", "second"),
     [
         (PartKind.ATTACHMENTS, page().attach("a", b"1"), page().attach("a", b"2")),
+        (PartKind.ATTACHMENTS, page().attach("a", b"1"), page().attach("b", b"1")),
+        (PartKind.ATTACHMENTS, page().associated(b"1"), page().associated(b"2")),
+        (PartKind.OTHER, page().signature(b"1"), page().signature(b"2")),
         (PartKind.MEDIA, page().sound(b"1"), page().sound(b"2")),
         (
             PartKind.FORMS, page().text_field("x").packet(b"<a>1</a>"), page().text_field("x").packet(b"<a>2</a>"),
         ),
-        (PartKind.SCRIPTS, _action("x = 1"), _action("x = 2")),
+        (PartKind.SCRIPTS, page().catalog(OpenAction=_done("1")), page().catalog(OpenAction=_done("2"))),
+        (PartKind.SCRIPTS, page().note("/Link", A=_done("1")), page().note("/Link", A=_done("2"))),
+        (
+            PartKind.SCRIPTS,
+            page().note("/Link", A=entries(S="/SubmitForm", F=TextStringObject("a"))),
+            page().note("/Link", A=entries(S="/SubmitForm", F=TextStringObject("b"))),
+        ),
+        (
+            PartKind.SCRIPTS,
+            page().text_field("x", AA=entries(E=_done("1"))),
+            page().text_field("x", AA=entries(E=_done("2"))),
+        ),
         (PartKind.PICTURES, page().picture(RED, 8), page().picture(BLUE, 8)),
         (PartKind.PICTURES, page().draw(TINY % "a"), page().draw(TINY % "b")),
         (PartKind.DRAWINGS, page().note("/Ink", looks="a"), page().note("/Ink", looks="b")),
+        (PartKind.DRAWINGS, _line(200), _line(300)),
+        (PartKind.DRAWINGS, _shape(200), _shape(300)),
     ],
 )  # fmt: skip
 def test_parts_are_told_apart_by_their_digests(tmp_path: Path, kind: PartKind, first: Form, second: Form) -> None:
@@ -257,7 +308,7 @@ def test_pictures_are_numbered_on_their_page(path: Path) -> None:
 
 
 def test_what_another_program_saved_is_the_same(path: Path) -> None:
-    made = page().titled("A lease", shown=True).bookmark("Rent").layer_off("Draft").attach("a.txt", b"one")
+    made = page().titled("A lease", shown=True).bookmark("Rent").layer("Draft").attach("a.txt", b"one")
     made.link("https://a.example").note("/Highlight", Contents="Check").picture(RED, 8).sound(b"1")
     made.text_field("x", TU=TextStringObject("?")).value_on_no_page("code", "0815")
     a = read(made.write(path))
@@ -268,7 +319,7 @@ def test_what_another_program_saved_is_the_same(path: Path) -> None:
 
 def test_files_compressed_whole_say_the_same(path: Path) -> None:
     # The catalog then stands in a stream of objects.
-    plain = page().titled("A lease", shown=True).layer_off("Draft").write(path)
+    plain = page().titled("A lease", shown=True).layer("Draft").write(path)
     assert texts_of(read(packed(plain))) == texts_of(read(plain)) != []
 
 

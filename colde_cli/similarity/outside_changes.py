@@ -213,7 +213,7 @@ def compare_outside(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IG
             texts += found
             reordered += [kind] if moved else []
         else:
-            ones, others, moved = _unmatched(left, right, lambda part: part.digest)
+            ones, others, moved = _unmatched(left, right, _part_key)
             parts += [OutsideChange(one, other) for one, other in _paired_parts(ones, others)]
             reordered += [kind] if moved else []
     return OutsideComparison(tuple(texts), tuple(parts), tuple(reordered), tuple(uncompared))
@@ -321,6 +321,11 @@ def _unmatched(
     ones = list(_beyond(left, keys[0], counts[0] - counts[1]))
     others = list(_beyond(right, keys[1], counts[1] - counts[0]))
     return ones, others, not ones and not others
+
+
+def _part_key(part: UnreadPart) -> tuple[str, str]:
+    """What tells parts apart: an attached file is known by its name, too."""
+    return part.digest, part.about if part.kind is PartKind.ATTACHMENTS else ""
 
 
 def _beyond(items: Sequence[Item], keys: Sequence[object], surplus: Counter[object]) -> Iterator[Item]:

@@ -131,14 +131,7 @@ class AnnotationReader:
         while count < MAX_ANNOTATIONS and _next_link(page, *out):
             count += 1
             action = _action_of(link.value)
-            kind = _action_kind(action) if action else 0
-            target = b""
-            if kind == pdfium.PDFACTION_URI:
-                handle = ctypes.cast(action, pdfium.FPDF_ACTION)
-                target = filled(pdfium.FPDFAction_GetURIPath, self._document, handle)
-            elif kind in _TARGETS:
-                target = filled(pdfium.FPDFAction_GetFilePath, ctypes.cast(action, pdfium.FPDF_ACTION))
-            if name := target.partition(b"\0")[0].decode("utf-8", "replace"):
+            if action and (name := target_of(self._document, action)):
                 before = self._link(name, ctypes.cast(link, pdfium.FPDF_LINK), before)
         return count
 
@@ -158,7 +151,8 @@ class AnnotationReader:
 
     def _comment(self, annotation: Handle, mark: str) -> None:
         hidden = bool(pdfium.FPDFAnnot_GetFlags(annotation) & HIDDEN)
-        said = _string(annotation, b"Contents") or _string(annotation, b"State")
+        said, state = _string(annotation, b"Contents"), _string(annotation, b"State")
+        said = said if state in said else f"{said} {state}".strip()
         # A rich text is XHTML.
         rich = " ".join(unescape(_TAG.sub("", _BREAK.sub(" ", _string(annotation, b"RC")))).split())
         rich = "" if "".join(rich.split()) == "".join(said.split()) else rich
@@ -184,7 +178,7 @@ class AnnotationReader:
     def _drawing(self, annotation: Handle, name: str) -> None:
         mode = pdfium.FPDF_ANNOT_APPEARANCEMODE_NORMAL
         drawn = utf16(pdfium.FPDFAnnot_GetAP, annotation, mode, limit=1 << 24)
-        if drawn:
+        if drawn or (drawn := _points(annotation)):
             self.parts.append(("drawings", digest_of(drawn), name))
 
     def _words(self, boxes: list[Box], whole: Box) -> str:
@@ -224,6 +218,16 @@ class AnnotationReader:
                 self.parts.append(("scripts", digest_of(script), f"script of {name}"))
 
 
+def target_of(document: Handle, action: Handle) -> str:
+    """Where an action, or the one at an address, leads outside the document; "" if nowhere."""
+    kind, target = _action_kind(action), b""
+    if kind == pdfium.PDFACTION_URI:
+        target = filled(pdfium.FPDFAction_GetURIPath, document, ctypes.cast(action, pdfium.FPDF_ACTION))
+    elif kind in _TARGETS:
+        target = filled(pdfium.FPDFAction_GetFilePath, ctypes.cast(action, pdfium.FPDF_ACTION))
+    return target.partition(b"\0")[0].decode("utf-8", "replace")
+
+
 def _string(annotation: Handle, key: bytes) -> str:
     return " ".join(utf16(pdfium.FPDFAnnot_GetStringValue, annotation, key).split())
 
@@ -244,6 +248,17 @@ def _sides(rect: Handle) -> Box:
         *(min(rect.left, rect.right), min(rect.bottom, rect.top)),
         *(max(rect.left, rect.right), max(rect.bottom, rect.top)),
     )
+
+
+def _points(annotation: Handle) -> str:
+    """The corners of a line or a shape, which a viewer draws even if it has no appearance."""
+    count = pdfium.FPDFAnnot_GetVertices(annotation, None, 0)
+    points = (pdfium.FS_POINTF * max(2, count))()
+    if count:
+        pdfium.FPDFAnnot_GetVertices(annotation, points, count)
+    elif not pdfium.FPDFAnnot_GetLine(annotation, points[0], points[1]):
+        return ""
+    return " ".join(f"{point.x:.0f},{point.y:.0f}" for point in points)
 
 
 def _quads(handle: Handle, count: Handle, get: Handle) -> list[Box]:
@@ -302,6 +317,7 @@ class FormReader:
 
     def __init__(self, document: Handle) -> None:
         self.unshown: list[str] = []  # contents of text boxes of the last page that their appearances do not show
+        self.altered = False  # annotations, and fields with them, have been taken out of the open document
         self._document = document
         # Whether it is an XFA form, whose pages do not show all values.
         self.dynamic = pdfium.FPDF_GetFormType(document) == pdfium.FORMTYPE_XFA_FULL
@@ -318,6 +334,7 @@ class FormReader:
         """Free what was opened; the document must still be open."""
         if self._form:
             pdfium.FPDFDOC_ExitFormFillEnvironment(self._form)
+            self._form = None
 
     def is_on(self, annotation: Handle) -> bool:
         """Whether a checkbox or a radio button is on."""
@@ -339,6 +356,7 @@ class FormReader:
         count = pdfium.FPDFPage_GetAnnotCount(page)
         if count > MAX_ANNOTATIONS:
             return [], count
+        self.altered = True
         text = pdfium.FPDFText_LoadPage(page)
         own = pdfium.FPDFPage_CountObjects(page)
         fields = list(self._fields(page, count))

@@ -130,11 +130,12 @@ class PdfPage:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """An entry of the outline; page 0 where it leads nowhere."""
+    """An entry of the outline; page 0 where it leads nowhere in the document."""
 
     level: int
     title: str
     page: int
+    target: str = ""  # outside the document
 
 
 def decode_page(message: dict[str, Any]) -> PdfPage:

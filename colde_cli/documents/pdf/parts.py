@@ -31,7 +31,11 @@ _MAX_ATTACHMENTS = 10_000
 _MAX_BYTES = 1 << 29
 _MOST = 1_000  # packets, scripts or signatures
 _MAX_STREAM = 1 << 23
-_NAMES = re.compile(rb"/(Catalog|Alt|OCProperties|AF|OpenAction|AA|JS|JavaScript|DisplayDocTitle)\b(?!\s+false)")
+_NAMES = re.compile(
+    rb"/(Catalog|Alt|OCProperties|AF|AA|JS|JavaScript|Launch|SubmitForm|ImportData|DisplayDocTitle)\b(?!\s+false)"
+)
+_ONLY_PYPDF = frozenset(b"OCProperties AF AA JS JavaScript Launch SubmitForm ImportData".split())
+"""Names of what only pypdf can read: layers, associated files, and what is done when something is opened or used."""
 PICTURELESS = frozenset((pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP))
 """Kinds of annotations that show no picture."""
 
@@ -208,9 +212,7 @@ def attached(
             if kind == pdfium.FPDF_ANNOT_FILEATTACHMENT:
                 parts.append((*_attachment(pdfium.FPDFAnnot_GetFileAttachment(annotation)), number))
         pdfium.FPDF_ClosePage(page)
-    # Only pypdf can read layers, associated files, and what runs when a document is opened or used.
-    scripts = not names.isdisjoint((b"OpenAction", b"AA")) and not names.isdisjoint((b"JS", b"JavaScript"))
-    simple = b"Catalog" in names and not scripts and names.isdisjoint((b"OCProperties", b"AF"))
+    simple = b"Catalog" in names and names.isdisjoint(_ONLY_PYPDF)
     if pages or not simple or pdfium.FPDF_GetFormType(document) != pdfium.FORMTYPE_NONE:
         try:
             # Its start takes longer than most files.
@@ -218,7 +220,7 @@ def attached(
 
             reader = ObjectReader(data, password)
             texts += reader.texts()
-            parts += [(*part, 0) for part in reader.parts()]
+            parts += [*((*part, 0) for part in reader.parts()), *reader.actions()]
             parts += [(*part, number) for number in pages for part in reader.media(number)]
         except MemoryError:
             raise
@@ -246,7 +248,8 @@ def _document_parts(document: Handle) -> Iterator[Text]:
         signature = pdfium.FPDF_GetSignatureObject(document, index)
         reason = utf16(pdfium.FPDFSignatureObj_GetReason, signature)
         content = filled(pdfium.FPDFSignatureObj_GetContents, signature, limit=_MAX_BYTES)
-        yield "other-parts", digest_of(content), f"digital signature{reason and f': {reason}'}"
+        if content:  # else nobody has signed yet
+            yield "other-parts", digest_of(content), f"digital signature{reason and f': {reason}'}"
 
 
 def _attachment(file: Handle) -> Text:

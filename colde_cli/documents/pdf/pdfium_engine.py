@@ -24,7 +24,7 @@ from typing import Any
 
 import pypdfium2_raw as pdfium
 
-from colde_cli.documents.pdf.annotations import AnnotationReader, Entry, FormReader
+from colde_cli.documents.pdf.annotations import AnnotationReader, Entry, FormReader, target_of
 from colde_cli.documents.pdf.page_text import (
     HYPHENS,
     LetterStyle,
@@ -63,9 +63,9 @@ Handle = Any  # a pointer of ctypes, or a function of the library
 pdfium.FPDF_InitLibrary()  # once for all children of the worker
 
 
-def bookmarks(document: Handle) -> list[tuple[int, str, int]]:
-    """List level, title and page (0 for none) of the outline's entries; loops are cut."""
-    entries: list[tuple[int, str, int]] = []
+def bookmarks(document: Handle) -> list[tuple[int, str, int, str]]:
+    """List level, title, page (0 for none) and target of the outline's entries; loops are cut."""
+    entries: list[tuple[int, str, int, str]] = []
     seen: set[int] = set()
     stack = [(1, pdfium.FPDFBookmark_GetFirstChild(document, None))]
     while stack and len(entries) < _MAX_BOOKMARKS:
@@ -73,12 +73,11 @@ def bookmarks(document: Handle) -> list[tuple[int, str, int]]:
         if not mark or ctypes.addressof(mark.contents) in seen:
             continue
         seen.add(ctypes.addressof(mark.contents))
-        target = pdfium.FPDFBookmark_GetDest(document, mark)
-        if not target:
-            action = pdfium.FPDFBookmark_GetAction(mark)
-            target = pdfium.FPDFAction_GetDest(document, action) if action else None
-        page = pdfium.FPDFDest_GetDestPageIndex(document, target) + 1 if target else 0
-        entries.append((level, utf16(pdfium.FPDFBookmark_GetTitle, mark), page))
+        target, outside = pdfium.FPDFBookmark_GetDest(document, mark), ""
+        if not target and (action := pdfium.FPDFBookmark_GetAction(mark)):
+            target, outside = pdfium.FPDFAction_GetDest(document, action), target_of(document, action)
+        page = pdfium.FPDFDest_GetDestPageIndex(document, target) + 1 if target and not outside else 0
+        entries.append((level, utf16(pdfium.FPDFBookmark_GetTitle, mark), page, outside))
         stack.append((level, pdfium.FPDFBookmark_GetNextSibling(document, mark)))
         if level < 32:
             stack.append((level + 1, pdfium.FPDFBookmark_GetFirstChild(document, mark)))
@@ -326,6 +325,10 @@ def answer(request: Request, data: bytes) -> None:
             deferred.append(number)
     send("end")
     limit_step(request["step"])
+    if form.altered:  # signatures and attached files are gone with the annotations that showed them
+        form.close()
+        pdfium.FPDF_CloseDocument(document)
+        document = open_document(data, request["password"])
     texts, parts = attached(document, data, request["password"], deferred)
     send("attached", outside=texts, parts=parts, pictures=[])
     if request["kept"]:

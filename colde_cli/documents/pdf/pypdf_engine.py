@@ -29,6 +29,10 @@ _PART = 3 << 18  # bytes of a file in a line of the answer, a multiple of three
 _MAX_OBJECTS = 20_000
 _MAX_DEPTH = 50
 _MEDIA = frozenset(("/Sound", "/Movie", "/Screen", "/3D", "/RichMedia"))
+_READ_BY_PDFIUM = frozenset(("/URI", "/GoTo", "/GoToR", "/GoToE"))
+"""Actions that lead somewhere and do nothing else."""
+_FIELD_EVENTS = frozenset(("/K", "/F", "/V", "/C"))
+"""Events of a form field whose scripts PDFium reads."""
 _ELSEWHERE = frozenset(("/P", "/Parent", "/Popup", "/IRT", "/M", "/NM", "/CreationDate", "/Kids", "/StructParent"))
 """Entries that lead out of an object, or that change each time a file is saved."""
 
@@ -74,16 +78,21 @@ class ObjectReader:
         self._root = self._reader.root_object
 
     def texts(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the layers that are off, and the values of fields that stand on no page."""
+        """Yield the layers that are off, or other ones in print, and the values of fields that stand on no page."""
         properties = resolved(self._root.get("/OCProperties")) or {}
         default = resolved(properties.get("/D")) or {}
         on, off = (_numbers(resolved(default.get(name)) or ()) for name in ("/ON", "/OFF"))
         all_off = default.get("/BaseState") == "/OFF"
         for group in resolved(properties.get("/OCGs")) or ():
-            number = getattr(group, "idnum", None)
-            if number in off or (all_off and number not in on):
-                name = str(resolved(group).get("/Name") or "without a name")
+            number, layer = getattr(group, "idnum", None), resolved(group)
+            name = str(layer.get("/Name") or "without a name")
+            hidden = number in off or (all_off and number not in on)
+            if hidden:
                 yield "hidden-text", name, "layer that is off"
+            usage = resolved(layer.get("/Usage")) or {}
+            state = (resolved(usage.get("/Print")) or {}).get("/PrintState")
+            if state == ("/ON" if hidden else "/OFF"):
+                yield "hidden-text", f"{name}: {'printed' if hidden else 'not printed'}", "layer that prints otherwise"
         for name, field in self._fields(resolved(self._root.get("/AcroForm")) or {}):
             value = resolved(field.get("/V"))
             if value is not None and not isinstance(value, dict):
@@ -95,10 +104,23 @@ class ObjectReader:
             entry = resolved(self._root.get(name))
             if isinstance(entry, dict) and "/Dest" not in entry and entry.get("/S") != "/GoTo":
                 yield "scripts", digest_of(entry), f"action of the document ({name[1:]})"
-        for file in resolved(self._root.get("/AF")) or ():
+        held_by = (self._root, *self._reader.pages)
+        for file in (file for holder in held_by for file in resolved(holder.get("/AF")) or ()):
             held = resolved(file)
             name = str(held.get("/UF") or held.get("/F") or "")
             yield "attachments", digest_of(held.get("/EF")), f"associated file {name}".rstrip()
+
+    def actions(self) -> Iterator[tuple[str, str, str, int]]:
+        """Yield what pages, links and buttons do, other than to lead somewhere, before the number of the page."""
+        for number, page in enumerate(self._reader.pages, 1):
+            for holder in (page, *filter(None, map(resolved, resolved(page.get("/Annots")) or ()))):
+                read = _FIELD_EVENTS if holder.get("/Subtype") == "/Widget" else frozenset()
+                events = resolved(holder.get("/AA")) or {}
+                for event in ("/A", *sorted(set(events) - read)):
+                    action = resolved((holder if event == "/A" else events).get(event)) or {}
+                    name = str(holder.get("/T") or str(holder.get("/Subtype") or "/page")[1:].lower())
+                    if action and (action.get("/S") not in _READ_BY_PDFIUM or "/Next" in action):
+                        yield "scripts", digest_of(action), f"action of {name}", number
 
     def media(self, number: int) -> Iterator[tuple[str, str, str]]:
         """Yield the media on a page (1-based)."""

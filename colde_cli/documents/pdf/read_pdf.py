@@ -291,6 +291,7 @@ def _account_beside(answer: Answer, account: Account, file: BinaryIO) -> None:
     """
     for mark in answer.outline:
         account.add_text(OutsideKind.NAVIGATION, mark.title, "bookmark", _one(mark.page))
+        account.add_text(OutsideKind.LINKS, mark.target, mark.title)
     for text in answer.texts:
         account.add_text(text.kind, text.text, text.about, text.pages)
     for part in answer.parts:
