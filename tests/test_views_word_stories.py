@@ -24,6 +24,7 @@ from docx.oxml.ns import nsdecls, qn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml.etree import tostring
+from pdf_pages import Printed, printed
 from PIL import Image
 
 from colde_cli.documents.plain_text import read_text
@@ -298,6 +299,57 @@ def test_beside_a_text_file_notes_and_boxes_are_edited_and_objects_stay(tmp_path
     assert words == {"Ten", "Two", "Six", "No", "Not much"}
     rejected = other_reader.read_word(package, lambda _: False)
     assert rejected.body.lines == other_reader.read_word(other_reader.Package(tmp_path / "a.docx")).body.lines
+
+
+def test_beside_a_pdf_lists_and_tables_stay_as_word_has_them(tmp_path: Path, other_reader: Any) -> None:
+    """The marks of list items, and a table that the PDF's reader takes for lines of text, are typesetting."""
+    file = docx.Document()
+    file.add_paragraph("The keeper of the harbour rows out to the lamp at dusk.")
+    for words, style in (
+        ("Oars lie in the boat of the harbour, and so does a rope.", "List Bullet"),
+        ("Sails hang in the shed, where nobody takes them from.", "List Bullet"),
+        ("He rings ten bells at noon, when a ship lies at the pier,", "List Number"),
+        ("he paints the rail of the pier green in May.", "List Number"),
+    ):
+        file.add_paragraph(words, style=style)
+    table = file.add_table(2, 2)
+    for cell, words in zip(table._cells, ("Town", "Bells", "Ayr", "12"), strict=True):
+        cell.text = words
+    file.add_paragraph("No more of it is said here, or anywhere else.")
+    file.save(str(tmp_path / "a.docx"))
+    lines = [
+        "The keeper of the harbour rows out to the lamp at dusk.",
+        "• Oars lie in the boat of the harbour, and so does a rope.",
+        "• Sails hang in the house, where nobody takes them from.",
+        "1. He rings ten bells at noon, when a ship lies at the pier,",
+        "2. he paints the rail of the pier red in May.",
+        "Town Bells Ayr 12 No more of it is said here, or anywhere else.",
+    ]
+    printed(tmp_path / "b.pdf", [Printed(72, 760 - 30 * number, line) for number, line in enumerate(lines)])
+    a, b = read(tmp_path / "a.docx"), read(tmp_path / "b.pdf")
+    found = redline_docx(a, b, align(a, b, None))
+    assert found.warnings == ()
+    (tmp_path / "redline.docx").write_bytes(found.content)
+    package = other_reader.Package(tmp_path / "redline.docx")
+    marks = package.root(package.main).iter(qn("w:del"), qn("w:ins"))
+    assert [word.text for mark in marks for word in mark.iter(*TEXTS)] == ["shed", "house", "green", "red"]
+
+
+def test_a_number_in_a_formula_that_changes_replaces_the_formula(tmp_path: Path, other_reader: Any) -> None:
+    formula = "<m:oMath><m:r><m:t>x=2</m:t></m:r></m:oMath>"
+    file = docx.Document()
+    file.add_paragraph("The keeper rows out at dusk.")
+    file.add_paragraph("The load is ")._p.append(parse_xml(formula.replace("<m:oMath>", f"<m:oMath {NAMES}>")))
+    file.save(str(tmp_path / "a.docx"))
+    a = read(tmp_path / "a.docx")
+    b = read_text(b"The keeper rows out at dusk.\n\nThe load is x=3\n", "b.txt", "b.txt")
+    found = redline_docx(a, b, align(a, b, None))
+    assert found.warnings == ()
+    (tmp_path / "redline.docx").write_bytes(found.content)
+    package = other_reader.Package(tmp_path / "redline.docx")
+    for accept, load in ((True, "x=3"), (False, "⟦formula x=2⟧")):
+        lines = other_reader.read_word(package, lambda _, accept=accept: accept).body.lines
+        assert lines == ["The keeper rows out at dusk.", f"The load is {load}"]
 
 
 def test_a_body_that_ends_with_a_table_still_does(tmp_path: Path) -> None:

@@ -473,9 +473,9 @@ class ParagraphEdits:
             for pieces in _grouped(self._deleted, lambda one, other: one[1] == other[0]):
                 inside = [one for one in spans if one.inside(pieces[0][0], pieces[-1][1])]
                 marked = set(_without_open_fields([one.run for one in inside]))
-                for begin, end, stretch in pieces:
-                    own = [one.run for one in inside if one.run in marked and begin <= one.start and one.end <= end]
-                    marked -= set(own)  # what has no characters goes with the first
+                for _, end, stretch in pieces:
+                    own = [one.run for one in inside if one.run in marked and one.end <= end]
+                    marked -= set(own)  # what has no characters goes with the first, a formula with the last one in it
                     self._delete(own, stretch.remarks)
         return list(self._new_paragraphs())
 

@@ -203,7 +203,7 @@ class StoryParagraph:
         return self.places[start], last
 
     def cut(self, place: int) -> None:
-        """Cut the run at a place of `raw`, unless a run begins there; cut from the end to the beginning."""
+        """Cut the run at a place of `raw`, unless a run begins there or a formula is around it; cut from the end on."""
         if not 0 < place < len(self.raw):
             return
         index = bisect_right(self.segments, place, key=lambda one: one.start) - 1
@@ -211,6 +211,8 @@ class StoryParagraph:
         if one.start == place and (index == 0 or self.segments[index - 1].run is not one.run):
             return
         child = one.child
+        if one.run is child:  # a formula
+            return
         if place > one.start:
             rest = deepcopy(child)
             child.text, rest.text = child.text[: place - one.start], child.text[place - one.start :]

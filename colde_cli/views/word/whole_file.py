@@ -25,7 +25,7 @@ from colde_cli.views.word.earlier import last_number, part_numbers, release, res
 from colde_cli.views.word.kept_file import StoryWriter
 from colde_cli.views.word.markup import Element, Marker, build
 from colde_cli.views.word.paragraphs import Remark
-from colde_cli.views.word.plain_story import Neighbours, inner_stories, plain_stories
+from colde_cli.views.word.plain_story import Neighbours, Typeset, inner_stories, plain_stories
 from colde_cli.views.word.remark_places import remark_places
 from colde_cli.views.word.stories import Reader, Signs, Story, StoryTable, WordPart, boxes_of, read_story
 from colde_cli.views.word.story_changes import Notes, StoryChanges, StoryComparer
@@ -231,7 +231,8 @@ def write_changes(
     if is_word_file(b):
         plan = _of_word_file(file, WholeFile.read(b, other), found, flows, apart)
     else:
-        plan = _of_text(file, found, flows, apart, text)
+        typeset = None if text else Typeset.between(a, b, flows[0], file.elements, file.file)
+        plan = _of_text(file, found, flows, apart, text, typeset)
     places = remark_places(remarks, flows, plan.elements, plan.stories[0], plan.inner)
     writer = StoryWriter(marker, plan.reader, plan.carrier, file.all_notes(), places, plan.looks)
     for story in (*plan.stories, *(story for _, story in plan.inner)):
@@ -279,10 +280,15 @@ def _of_word_file(
 
 
 def _of_text(
-    own: WholeFile, found: Sequence[Anchor], flows: tuple[Flow, Flow], apart: _Apart, text: TrackedText | None
+    own: WholeFile,
+    found: Sequence[Anchor],
+    flows: tuple[Flow, Flow],
+    apart: _Apart,
+    text: TrackedText | None,
+    typeset: Typeset | None,
 ) -> _Plan:
     reader, notes = Reader(Signs(), plain=True), own.all_notes()
-    stories = plain_stories(flows, found, own.elements, notes, reader)
+    stories = plain_stories(flows, found, own.elements, notes, reader, typeset)
     before = read_story(own.body.root.body, own.body, reader)
     after = read_story(stories.body, own.body, reader)
     expected = [_signature(after, reader, notes)], [_signature(before, reader, notes)]
