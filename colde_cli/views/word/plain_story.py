@@ -60,7 +60,7 @@ class PlainStories:
     levels: dict[Element, int] = field(default_factory=dict)
 
 
-class Styles:
+class StylesById:
     """The styles of a Word file by their identifiers."""
 
     def __init__(self, file: WordFile) -> None:
@@ -103,7 +103,7 @@ class Typeset:
     def between(cls, a: Document, b: Document, flow: Flow, elements: Sequence[Element | None], file: WordFile) -> Self:
         """Find it, given the flow of A with its elements."""
         counted = [number for number in a.numbers if not number.in_text]
-        starts, styles = [number.start for number in counted], Styles(file)
+        starts, styles = [number.start for number in counted], StylesById(file)
         marks, items = [], set[int]()
         for index, (block, element) in enumerate(zip(flow.blocks, elements, strict=True)):
             alone = element is not None and element.tag == PARAGRAPH
@@ -308,7 +308,7 @@ class Neighbours:
 
     def __init__(self, file: WordFile, elements: Sequence[Element], levels: Mapping[Element, int]) -> None:
         self._file, self._elements, self.levels = file, elements, levels
-        self._styles = Styles(file)
+        self._styles = StylesById(file)
         self._alike: dict[int, list[tuple[bool, int]]] = {}
         for place, element in enumerate(elements):
             if element.tag == PARAGRAPH and element in levels:
