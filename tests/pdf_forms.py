@@ -168,9 +168,9 @@ class Form:
 
     def bookmark(self, title: str, action: Any = None) -> Form:
         """An entry of the outline, to the page or with another action."""
-        added = self._writer.add_outline_item(title=title, page_number=None if action else 0)
+        added: Any = self._writer.add_outline_item(title=title, page_number=None if action else 0).get_object()
         if action:
-            added.get_object().update(entries(A=action))
+            added.update(entries(A=action))
         return self
 
     def catalog(self, **values: Any) -> Form:

@@ -88,7 +88,7 @@ class Writer:
 
     def link(self, address: str) -> str:
         """The identifier of a link to the outside."""
-        return self.file.part.relate_to(address, RELATIONSHIP_TYPE.HYPERLINK, is_external=True)
+        return str(self.file.part.relate_to(address, RELATIONSHIP_TYPE.HYPERLINK, is_external=True))
 
     def picture(self, colour: str) -> str:
         """A run with a picture."""
